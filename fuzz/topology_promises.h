@@ -62,12 +62,13 @@ static inline void must_be_switch_or_none(const char *text, size_t len)
 
     if (!hf_switch_master_read(&s, (struct hf_text){text, len}))
         return;
-    n = (size_t)sprintf(again, " %s %u %s %u", s.from.host,
-                        (unsigned)s.from.port, s.to.host, (unsigned)s.to.port);
-    must(s.name.ptr == text && s.name.len > 0 && s.name.len + n == len);
-    must(memcmp(text + s.name.len, again, n) == 0);
-    must(s.from.port > 0 && s.to.port > 0);
-    must(is_host(s.from.host) && is_host(s.to.host));
+    n = (size_t)sprintf(again, " %s %u %s %u", s.old_master.host,
+                        (unsigned)s.old_master.port, s.new_master.host,
+                        (unsigned)s.new_master.port);
+    must(s.master_name.ptr == text && s.master_name.len > 0 && s.master_name.len + n == len);
+    must(memcmp(text + s.master_name.len, again, n) == 0);
+    must(s.old_master.port > 0 && s.new_master.port > 0);
+    must(is_host(s.old_master.host) && is_host(s.new_master.host));
 }
 
 /* ---- maps ---- */
@@ -79,20 +80,20 @@ static inline void must_be_node(const struct hf_slot_map *map, uint16_t index)
     must(memchr(node->id, '\0', sizeof node->id) && node->id[0]);
     must(memchr(node->host, '\0', sizeof node->host) != NULL);
     must(!node->host[0] || is_host(node->host));
-    must(node->master == HF_NO_NODE ||
-         (node->master < map->count &&
-          map->nodes[node->master].master == node->master));
+    must(node->master_index == HF_NO_NODE ||
+         (node->master_index < map->nodes_count &&
+          map->nodes[node->master_index].master_index == node->master_index));
     for (uint16_t i = 0; i < index; i++)
         must(strcmp(map->nodes[i].id, node->id) != 0);
 }
 
 static inline void must_be_whole(const struct hf_slot_map *map)
 {
-    must(map->count <= map->room && map->room <= HF_NODES_MAX);
-    for (uint16_t i = 0; i < map->count; i++)
+    must(map->nodes_count <= map->nodes_capacity && map->nodes_capacity <= HF_NODES_MAX);
+    for (uint16_t i = 0; i < map->nodes_count; i++)
         must_be_node(map, i);
     for (unsigned slot = 0; slot < HF_SLOTS; slot++)
-        must(map->owner[slot] == HF_NO_NODE || map->owner[slot] < map->count);
+        must(map->slot_owners[slot] == HF_NO_NODE || map->slot_owners[slot] < map->nodes_count);
     must(hf_slot_map_is_equal(map, map));
     must(hf_slot_map_is_better(map, NULL) == (hf_slot_map_count_covered(map) > 0));
 }
@@ -124,10 +125,10 @@ static inline void must_be_node_of(const struct hf_slot_map *map,
 
     while (!hf_resp_is_text(id, node->id, strlen(node->id))) {
         node++;
-        must(node < map->nodes + map->count);
+        must(node < map->nodes + map->nodes_count);
     }
     must(node->port == integer(element(v, 1)));
-    must(is_first == (node->master == node - map->nodes));
+    must(is_first == (node->master_index == node - map->nodes));
     if (hf_resp_bytes(endpoint, &text, &len) == HF_OK && len > 0 &&
         !hf_resp_is_text(endpoint, "?", 1))
         must(hf_resp_is_text(endpoint, node->host, strlen(node->host)));
@@ -166,7 +167,7 @@ static inline void must_say_so(const struct hf_slot_map *map,
         must(0 <= first && first <= last && last < HF_SLOTS);
         must_be_nodes_of(map, entry);
         for (; first <= last; first++) {
-            const char *owner = map->nodes[map->owner[first]].id;
+            const char *owner = map->nodes[map->slot_owners[first]].id;
 
             must(!is_said[first]);
             is_said[first] = true;
@@ -174,20 +175,20 @@ static inline void must_say_so(const struct hf_slot_map *map,
         }
     }
     for (unsigned slot = 0; slot < HF_SLOTS; slot++)
-        must(is_said[slot] == (map->owner[slot] != HF_NO_NODE));
+        must(is_said[slot] == (map->slot_owners[slot] != HF_NO_NODE));
 }
 
 /* One MOVED is learned; all else stays. */
 static inline void must_learn(struct hf_slot_map **map)
 {
-    uint32_t count = (*map)->count;
-    uint16_t next = (*map)->owner[8];
+    uint32_t count = (*map)->nodes_count;
+    uint16_t next = (*map)->slot_owners[8];
     hf_status rc = hf_slot_map_set_slot(map, 7, "learned.example", 7);
 
     must(rc == HF_OK || (rc == HF_E_LIMIT && count == HF_NODES_MAX));
     if (rc < 0)
         return;
-    must((*map)->count <= count + 1 && (*map)->owner[8] == next);
+    must((*map)->nodes_count <= count + 1 && (*map)->slot_owners[8] == next);
     must(strcmp(hf_slot_map_target(*map, 7)->host, "learned.example") == 0);
 }
 
@@ -251,9 +252,9 @@ static inline void must_be_list_or_none(struct hf_resp_value reply)
     }
     must(list.count <= HF_SENTINELS_MAX);
     for (uint32_t i = 0; i < list.count; i++) {
-        must_be_address(&list.each[i]);
+        must_be_address(&list.sentinels[i]);
         for (uint32_t j = 0; j < i; j++)
-            must(!hf_endpoint_is_equal(&list.each[i], &list.each[j]));
+            must(!hf_endpoint_is_equal(&list.sentinels[i], &list.sentinels[j]));
     }
 }
 
@@ -268,7 +269,7 @@ static inline void must_be_role_or_none(struct hf_resp_value reply)
     else if (role.kind == HF_ROLE_REPLICA)
         must_be_address(&role.master);
     else
-        must(!role.is_linked && !role.master.host[0]);
+        must(!role.has_data_of_master && !role.master.host[0]);
 }
 
 static inline void must_be_words_or_none(struct hf_resp_value reply)

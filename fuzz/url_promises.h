@@ -142,10 +142,11 @@ static inline void must_be_same_seeds(const struct hf_seeds *a, const struct hf_
     struct hf_seeds other = *b;
 
     other.sentinel_login = a->sentinel_login;
-    other.map = a->map;
+    other.address_map = a->address_map;
     must(hf_login_is_equal(a->sentinel_login, b->sentinel_login));
-    must(!a->map == !b->map);
-    must(!a->map || memcmp(a->map->text, b->map->text, sizeof a->map->text) == 0);
+    must(!a->address_map == !b->address_map);
+    must(!a->address_map ||
+         memcmp(a->address_map->text, b->address_map->text, sizeof a->address_map->text) == 0);
     must(memcmp(a, &other, sizeof other) == 0);
 }
 
@@ -243,11 +244,11 @@ static inline void must_be_taken(const struct hf_url *u)
 static inline char *write_seeds(char *to, const struct hf_url *u,
                                 const struct hf_seeds *seeds)
 {
-    for (uint32_t i = 0; i < seeds->count; i++) {
+    for (uint32_t i = 0; i < seeds->hosts_count; i++) {
         struct hf_url one = *u;
 
-        memcpy(one.host, seeds->list[i].host, sizeof one.host);
-        one.port = seeds->list[i].port;
+        memcpy(one.host, seeds->hosts[i].host, sizeof one.host);
+        one.port = seeds->hosts[i].port;
         to = write_host(to + sprintf(to, i ? "," : ""), &one) - 1;
     }
     return to + sprintf(to, "/");
@@ -268,7 +269,7 @@ static inline void write_out_seeds(const struct hf_url *u,
     to = escape(to, seeds->master);
     write_options(to, u);
     to += strlen(to);
-    for (const char *p = seeds->map ? seeds->map->text : ""; *p; p += strlen(p) + 1)
+    for (const char *p = seeds->address_map ? seeds->address_map->text : ""; *p; p += strlen(p) + 1)
         to = write_option(to, "map", p);
     if (is_cluster)
         (void)sprintf(to, "&sharded=%s", sharded[seeds->sharded]);
@@ -289,20 +290,20 @@ static inline void must_be_taken_seeds(const struct hf_url *u,
     struct hf_url one;
 
     memset(&one, 0, sizeof one);
-    must((hf_url_parse(&one, text, NULL) == HF_OK) == (seeds->count == 0));
-    must((seeds->count == 0) == (seeds->topology == HF_STANDALONE));
-    if (seeds->count == 0) {
+    must((hf_url_parse(&one, text, NULL) == HF_OK) == (seeds->hosts_count == 0));
+    must((seeds->hosts_count == 0) == (seeds->topology == HF_STANDALONE));
+    if (seeds->hosts_count == 0) {
         must_be_same(&one, u);
         hf_url_wipe(&one);
         return;
     }
-    must(seeds->count <= HF_SEEDS_MAX && u->kind != HF_URL_UNIX);
-    must(strcmp(u->host, seeds->list[0].host) == 0);
-    must(u->port == seeds->list[0].port);
+    must(seeds->hosts_count <= HF_SEEDS_MAX && u->kind != HF_URL_UNIX);
+    must(strcmp(u->host, seeds->hosts[0].host) == 0);
+    must(u->port == seeds->hosts[0].port);
     must(!seeds->master[0] == (seeds->topology != HF_SENTINEL));
-    must(seeds->topology != HF_REPLICATED || seeds->count > 1);
-    for (uint32_t i = 0; i < seeds->count; i++)
-        must(seeds->list[i].host[0] && seeds->list[i].port);
+    must(seeds->topology != HF_REPLICATED || seeds->hosts_count > 1);
+    for (uint32_t i = 0; i < seeds->hosts_count; i++)
+        must(seeds->hosts[i].host[0] && seeds->hosts[i].port);
     write_out_seeds(u, seeds, again);
     must(hf_url_parse_seeds(&one, &seeds_again, again, NULL) == HF_OK);
     must_be_same(u, &one);

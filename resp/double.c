@@ -17,7 +17,7 @@
 #define INFINITE ((uint64_t)EXPONENT_MASK << FRACTION_BITS)
 #define NOT_A_NUMBER (INFINITE | UINT64_C(1) << (FRACTION_BITS - 1))
 
-static uint64_t bits_of(double n)
+static uint64_t bits_of_double(double n)
 {
     uint64_t bits;
 
@@ -25,7 +25,7 @@ static uint64_t bits_of(double n)
     return bits;
 }
 
-static double double_of(uint64_t bits)
+static double double_from_bits(uint64_t bits)
 {
     double n;
 
@@ -50,12 +50,12 @@ static double double_of(uint64_t bits)
 struct decimal {
     size_t count;
     int64_t exponent;
-    bool is_cut;           /* digits other than 0 did not fit */
+    bool has_dropped_digits; /* digits other than 0 did not fit */
     char digits[DIGITS_KEPT + 1];
 };
 
 /* A digit of the mantissa; zeros in front of the first other one are none. */
-static void decimal_add(struct decimal *d, char digit)
+static void add_decimal_digit(struct decimal *d, char digit)
 {
     if (d->count == 0 && digit == '0')
         return;
@@ -64,25 +64,25 @@ static void decimal_add(struct decimal *d, char digit)
         return;
     }
     d->exponent++;
-    d->is_cut |= digit != '0';
+    d->has_dropped_digits |= digit != '0';
 }
 
-static const char *decimal_mantissa(struct decimal *d, const char *at,
-                                    const char *end)
+static const char *read_mantissa(struct decimal *d, const char *at,
+                                 const char *end)
 {
     for (; at < end && is_digit(*at); at++)
-        decimal_add(d, *at);
+        add_decimal_digit(d, *at);
     if (at == end || *at != '.')
         return at;
     for (at++; at < end && is_digit(*at); at++) {
-        decimal_add(d, *at);
+        add_decimal_digit(d, *at);
         d->exponent--;
     }
     return at;
 }
 
-static void decimal_exponent(struct decimal *d, const char *at,
-                             const char *end)
+static void read_exponent(struct decimal *d, const char *at,
+                          const char *end)
 {
     bool negative = *at == '-';
     int64_t n = 0;
@@ -95,7 +95,7 @@ static void decimal_exponent(struct decimal *d, const char *at,
 }
 
 /* Written without a decimal point, so that no locale has a say in it. */
-static double decimal_convert(struct decimal *d)
+static double convert_decimal(struct decimal *d)
 {
     char text[sizeof d->digits + HF_RESP_INTEGER_MAX + sizeof "e"];
     char *end = text;
@@ -103,7 +103,7 @@ static double decimal_convert(struct decimal *d)
 
     if (d->count == 0)
         return 0.0;
-    if (d->is_cut) {
+    if (d->has_dropped_digits) {
         d->digits[d->count++] = '1';
         exponent--;
     }
@@ -128,37 +128,37 @@ COLD double hf_resp_read_double(const char *at, const char *end)
     if (*at == '-' || *at == '+')
         at++;
     if (*at == 'i')
-        return double_of(negative ? INFINITE | SIGN : INFINITE);
+        return double_from_bits(negative ? INFINITE | SIGN : INFINITE);
     if (*at == 'n' || *at == 'N')
-        return double_of(NOT_A_NUMBER);
+        return double_from_bits(NOT_A_NUMBER);
     d.count = 0;
     d.exponent = 0;
-    d.is_cut = false;
-    at = decimal_mantissa(&d, at, end);
+    d.has_dropped_digits = false;
+    at = read_mantissa(&d, at, end);
     if (at < end)
-        decimal_exponent(&d, at + 1, end);
-    n = decimal_convert(&d);
+        read_exponent(&d, at + 1, end);
+    n = convert_decimal(&d);
     return negative ? -n : n;
 }
 
 /* ---- to text: the shortest that reads back as the same double ----
  *
  * Source: Burger and Dybvig, "Printing Floating-Point Numbers Quickly and
- * Accurately", 1996. The number is r / s. Texts less than `below` / s under it
- * and `above` / s over it are read as the same number; digits of r / s are
+ * Accurately", 1996. The number is r / s. Texts less than `half_gap_below` / s under it
+ * and `half_gap_above` / s over it are read as the same number; digits of r / s are
  * written until what they leave out is less than that. */
 
 /* A natural number, lowest word first; 1,100 bits are needed. */
 #define WORDS 36
 struct natural {
-    uint32_t word[WORDS];
+    uint32_t words[WORDS];
 };
 
 static void set_natural(struct natural *n, uint64_t value)
 {
     memset(n, 0, sizeof *n);
-    n->word[0] = (uint32_t)value;
-    n->word[1] = (uint32_t)(value >> 32);
+    n->words[0] = (uint32_t)value;
+    n->words[1] = (uint32_t)(value >> 32);
 }
 
 static COLD void multiply_natural(struct natural *n, uint32_t by)
@@ -166,8 +166,8 @@ static COLD void multiply_natural(struct natural *n, uint32_t by)
     uint64_t carry = 0;
 
     for (int i = 0; i < WORDS; i++) {
-        carry += (uint64_t)n->word[i] * by;
-        n->word[i] = (uint32_t)carry;
+        carry += (uint64_t)n->words[i] * by;
+        n->words[i] = (uint32_t)carry;
         carry >>= 32;
     }
 }
@@ -190,9 +190,9 @@ static COLD void add_naturals(struct natural *a, const struct natural *b, int si
     uint64_t carry = sign < 0;
 
     for (int i = 0; i < WORDS; i++) {
-        carry += (uint64_t)a->word[i] +
-                 (sign < 0 ? ~b->word[i] : b->word[i]);
-        a->word[i] = (uint32_t)carry;
+        carry += (uint64_t)a->words[i] +
+                 (sign < 0 ? ~b->words[i] : b->words[i]);
+        a->words[i] = (uint32_t)carry;
         carry >>= 32;
     }
 }
@@ -202,20 +202,20 @@ static COLD int compare_naturals(const struct natural *a, const struct natural *
 {
     int i = WORDS - 1;
 
-    while (i > 0 && a->word[i] == b->word[i])
+    while (i > 0 && a->words[i] == b->words[i])
         i--;
-    return (a->word[i] > b->word[i]) - (a->word[i] < b->word[i]);
+    return (a->words[i] > b->words[i]) - (a->words[i] < b->words[i]);
 }
 
 struct fraction {
-    struct natural r, s, below, above;
-    int ties;              /* 1: a text halfway to a neighbour is read as this
-                              number, because it is even; else 0 */
+    struct natural remainder, scale, half_gap_below, half_gap_above;
+    int reads_ties;        /* 1: a text halfway to a neighbour is read as this number, because it is
+                              even; else 0 */
 };
 
 /* Sets up a finite number that is not 0. Below a power of two the next double
  * is half as far away as above it. */
-static void fraction_of(struct fraction *f, uint64_t bits, int *exponent)
+static void set_up_fraction(struct fraction *f, uint64_t bits, int *exponent)
 {
     int raised = (int)(bits >> FRACTION_BITS & EXPONENT_MASK);
     uint64_t m = bits & FRACTION_MASK;
@@ -224,26 +224,26 @@ static void fraction_of(struct fraction *f, uint64_t bits, int *exponent)
 
     if (raised)
         m |= UINT64_C(1) << FRACTION_BITS;
-    f->ties = m % 2 == 0;
-    set_natural(&f->r, m * 4);
-    set_natural(&f->s, 4);
-    set_natural(&f->below, is_power ? 1 : 2);
-    set_natural(&f->above, 2);
-    scale_natural(&f->r, 2, e);
-    scale_natural(&f->below, 2, e);
-    scale_natural(&f->above, 2, e);
-    scale_natural(&f->s, 2, -e);
+    f->reads_ties = m % 2 == 0;
+    set_natural(&f->remainder, m * 4);
+    set_natural(&f->scale, 4);
+    set_natural(&f->half_gap_below, is_power ? 1 : 2);
+    set_natural(&f->half_gap_above, 2);
+    scale_natural(&f->remainder, 2, e);
+    scale_natural(&f->half_gap_below, 2, e);
+    scale_natural(&f->half_gap_above, 2, e);
+    scale_natural(&f->scale, 2, -e);
     for (*exponent = e - 1; m; m >>= 1)
         ++*exponent;
 }
 
 /* Is r + above over the limit, or a tie that counts? */
-static bool reaches_limit(const struct fraction *f, const struct natural *limit)
+static bool reaches_upper_limit(const struct fraction *f, const struct natural *limit)
 {
-    struct natural sum = f->r;
+    struct natural sum = f->remainder;
 
-    add_naturals(&sum, &f->above, 1);
-    return compare_naturals(&sum, limit) + f->ties > 0;
+    add_naturals(&sum, &f->half_gap_above, 1);
+    return compare_naturals(&sum, limit) + f->reads_ties > 0;
 }
 
 /* Makes it a number of one digit before the point; returns the power of ten
@@ -254,23 +254,23 @@ static int normalise_fraction(struct fraction *f, int exponent)
     int ten = (int)((int64_t)exponent * 78913 >> 18);
     struct natural limit;
 
-    scale_natural(&f->s, 10, ten);
-    scale_natural(&f->r, 10, -ten);
-    scale_natural(&f->below, 10, -ten);
-    scale_natural(&f->above, 10, -ten);
-    limit = f->s;
+    scale_natural(&f->scale, 10, ten);
+    scale_natural(&f->remainder, 10, -ten);
+    scale_natural(&f->half_gap_below, 10, -ten);
+    scale_natural(&f->half_gap_above, 10, -ten);
+    limit = f->scale;
     multiply_natural(&limit, 10);
-    if (!reaches_limit(f, &limit))
+    if (!reaches_upper_limit(f, &limit))
         return ten;
-    f->s = limit;
+    f->scale = limit;
     return ten + 1;
 }
 
 /* Returns whether the rest is nearer to the next digit. A tie is rounded to even. */
-static bool is_over_half(struct fraction *f, char digit)
+static bool is_rest_over_half(struct fraction *f, char digit)
 {
-    multiply_natural(&f->r, 2);
-    return compare_naturals(&f->r, &f->s) + (digit & 1) > 0;
+    multiply_natural(&f->remainder, 2);
+    return compare_naturals(&f->remainder, &f->scale) + (digit & 1) > 0;
 }
 
 /* Writes the digits; returns how many. */
@@ -280,18 +280,19 @@ static int generate_digits(struct fraction *f, char *digits)
         bool is_low, is_high;
 
         digits[count] = '0';
-        for (; compare_naturals(&f->r, &f->s) >= 0; add_naturals(&f->r, &f->s, -1))
+        for (; compare_naturals(&f->remainder, &f->scale) >= 0; add_naturals(&f->remainder,
+                                                                             &f->scale, -1))
             digits[count]++;
-        is_low = compare_naturals(&f->r, &f->below) - f->ties < 0;
-        is_high = reaches_limit(f, &f->s);
+        is_low = compare_naturals(&f->remainder, &f->half_gap_below) - f->reads_ties < 0;
+        is_high = reaches_upper_limit(f, &f->scale);
         if (is_low || is_high) {
-            if (is_high && (!is_low || is_over_half(f, digits[count])))
+            if (is_high && (!is_low || is_rest_over_half(f, digits[count])))
                 digits[count]++;
             return count + 1;
         }
-        multiply_natural(&f->r, 10);
-        multiply_natural(&f->below, 10);
-        multiply_natural(&f->above, 10);
+        multiply_natural(&f->remainder, 10);
+        multiply_natural(&f->half_gap_below, 10);
+        multiply_natural(&f->half_gap_above, 10);
     }
 }
 
@@ -299,7 +300,7 @@ static int generate_digits(struct fraction *f, char *digits)
 #define SHORTEST_MAX 17
 
 /* Digits and a power of ten as a person writes them: 1200, 0.0012, 1.2e-7. */
-static char *lay_out(char *dst, const char *digits, int count, int ten)
+static char *put_decimal_notation(char *dst, const char *digits, int count, int ten)
 {
     bool is_plain = ten >= -4 && ten < SHORTEST_MAX;
     int point = is_plain ? ten + 1 : 1;
@@ -315,38 +316,38 @@ static char *lay_out(char *dst, const char *digits, int count, int ten)
     return dst + hf_resp_format_integer(dst, ten);
 }
 
-static char *put_word(char *dst, const char word[3])
+static char *put_three_letters(char *dst, const char word[3])
 {
     memcpy(dst, word, 3);
     return dst + 3;
 }
 
-static COLD char *put_finite(char *dst, uint64_t bits)
+static COLD char *put_finite_number(char *dst, uint64_t bits)
 {
     struct fraction f;
     char digits[SHORTEST_MAX];
     int exponent, ten;
 
-    fraction_of(&f, bits, &exponent);
+    set_up_fraction(&f, bits, &exponent);
     ten = normalise_fraction(&f, exponent);
-    return lay_out(dst, digits, generate_digits(&f, digits), ten);
+    return put_decimal_notation(dst, digits, generate_digits(&f, digits), ten);
 }
 
 size_t hf_resp_format_double(char dst[HF_RESP_DOUBLE_MAX], double n)
 {
-    uint64_t bits = bits_of(n);
+    uint64_t bits = bits_of_double(n);
     char *end = dst;
 
     if ((bits & ~SIGN) > INFINITE)
-        return (size_t)(put_word(dst, "nan") - dst);
+        return (size_t)(put_three_letters(dst, "nan") - dst);
     if (bits & SIGN)
         *end++ = '-';
     bits &= ~SIGN;
     if (bits == INFINITE)
-        end = put_word(end, "inf");
+        end = put_three_letters(end, "inf");
     else if (bits == 0)
         *end++ = '0';
     else
-        end = put_finite(end, bits);
+        end = put_finite_number(end, bits);
     return (size_t)(end - dst);
 }

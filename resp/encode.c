@@ -37,7 +37,7 @@ static COLD char *put_long_number(char *dst, uint64_t n)
 }
 
 /* Nearly all arguments are shorter than 100 bytes: those take no loop. */
-static inline char *put_line(char *dst, char type, uint64_t n)
+static inline char *put_header_line(char *dst, char type, uint64_t n)
 {
     *dst++ = type;
     if (n >= 100)
@@ -48,19 +48,19 @@ static inline char *put_line(char *dst, char type, uint64_t n)
     return put_crlf(dst);
 }
 
-static size_t line_size(size_t n)
+static size_t header_line_size(size_t n)
 {
     return 1 + (n < 10 ? 1 : n < 100 ? 2 : digit_count(n)) + 2;
 }
 
 size_t hf_resp_header_size(size_t argc)
 {
-    return line_size(argc);
+    return header_line_size(argc);
 }
 
 size_t hf_resp_bulk_size(size_t len)
 {
-    return hf_resp_add_size(line_size(len) + 2, len);
+    return hf_resp_add_size(header_line_size(len) + 2, len);
 }
 
 size_t hf_resp_add_size(size_t a, size_t b)
@@ -70,12 +70,12 @@ size_t hf_resp_add_size(size_t a, size_t b)
 
 char *hf_resp_put_header(char *dst, size_t argc)
 {
-    return put_line(dst, '*', argc);
+    return put_header_line(dst, '*', argc);
 }
 
 char *hf_resp_put_bulk(char *dst, const void *ptr, size_t len)
 {
-    dst = put_line(dst, '$', len);
+    dst = put_header_line(dst, '$', len);
     if (len)                     /* an empty argument may have no address */
         memcpy(dst, ptr, len);
     return put_crlf(dst + len);

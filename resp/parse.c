@@ -49,7 +49,7 @@ const struct hf_resp_limits hf_resp_default_limits = {
 };
 
 /* What one call of hf_resp_parse works on. */
-struct feed {
+struct parse_input {
     struct hf_resp_parser *p;
     struct hf_resp_tape *tape;
     const char *buf;
@@ -96,7 +96,7 @@ static size_t escape_byte(char *dst, unsigned char c)
     return 4;
 }
 
-static COLD hf_status fail_parse(struct feed *f, hf_status why, size_t at,
+static COLD hf_status fail_parse(struct parse_input *f, hf_status why, size_t at,
                                  const char *expected)
 {
     struct hf_resp_parser *p = f->p;
@@ -114,7 +114,7 @@ static COLD hf_status fail_parse(struct feed *f, hf_status why, size_t at,
 
 /* All bytes are used. If more are there but out of bounds, they never will be
  * allowed. */
-static hf_status need_more_bytes(struct feed *f)
+static hf_status need_more_bytes(struct parse_input *f)
 {
     if (f->end < f->len)
         return fail_parse(f, HF_E_LIMIT, f->end, "the end of a reply that long");
@@ -122,7 +122,7 @@ static hf_status need_more_bytes(struct feed *f)
 }
 
 /* The position at which the current value must end, at most. */
-static uint32_t last_end(const struct hf_resp_parser *p)
+static uint32_t last_permitted_end(const struct hf_resp_parser *p)
 {
     uint64_t end = (uint64_t)p->start + p->limits.reply;
 
@@ -136,7 +136,7 @@ static struct hf_resp_node *innermost_aggregate(const struct hf_resp_parser *p,
 }
 
 /* Appends a node, initially a complete value. NULL: the tape is full. */
-static struct hf_resp_node *append_node(struct feed *f, unsigned type)
+static struct hf_resp_node *append_node(struct parse_input *f, unsigned type)
 {
     struct hf_resp_tape *tape = f->tape;
     struct hf_resp_node *node;
@@ -147,7 +147,7 @@ static struct hf_resp_node *append_node(struct feed *f, unsigned type)
     memset(node, 0, sizeof *node);
     node->type = (uint8_t)type;
     node->skip = 1;
-    if (f->p->attributed)        /* begin_line has seen that it fits */
+    if (f->p->attributed)        /* begin_value has seen that it fits */
         node->before = (tape->count - 1 - f->p->attributes) &
                        HF_RESP_ATTRIBUTES_MAX;
     f->p->attributed = false;
@@ -155,7 +155,7 @@ static struct hf_resp_node *append_node(struct feed *f, unsigned type)
 }
 
 /* The state in front of the next value. */
-static uint8_t next_state(const struct hf_resp_parser *p)
+static uint8_t state_before_next_value(const struct hf_resp_parser *p)
 {
     return p->streamed || p->attributed ? SPECIAL : VALUE;
 }
@@ -167,7 +167,7 @@ static void enter_aggregate(struct hf_resp_parser *p, const struct hf_resp_tape 
     p->parent = (uint32_t)(node - tape->nodes) + 1;
     p->depth++;
     p->streamed = node->flag;
-    p->state = next_state(p);
+    p->state = state_before_next_value(p);
 }
 
 static void return_to_parent(struct hf_resp_parser *p, const struct hf_resp_tape *tape)
@@ -197,7 +197,7 @@ static void finish_value(struct hf_resp_parser *p, const struct hf_resp_tape *ta
     }
     p->attributed = node->type == HF_RESP_ATTRIBUTE;
     p->attributes = (uint32_t)(node - tape->nodes) - node->before;
-    p->state = next_state(p);
+    p->state = state_before_next_value(p);
     if (!p->parent && !p->attributed)
         p->start = p->pos;
 }
@@ -214,7 +214,7 @@ static NO_INLINE void close_aggregate(struct hf_resp_parser *p,
 
 /* The types, by their first byte; 0 is none. Compilers make a table of it; C++
  * cannot write one like this. */
-static unsigned type_of(char first)
+static unsigned type_of_byte(char first)
 {
     switch (first) {
     case '+':
@@ -265,49 +265,49 @@ static unsigned type_of(char first)
      BIT(HF_RESP_PUSH) | BIT(HF_RESP_ATTRIBUTE))
 
 /* The types that are permitted here, as bits, and their name in an error. */
-struct choice {
+struct type_choice {
     uint32_t types;
-    const char *name;
+    const char *names;
 };
 
-static struct choice one_of(uint32_t types, const char *name)
+static struct type_choice make_choice(uint32_t types, const char *name)
 {
-    const struct choice c = {types, name};
+    const struct type_choice c = {types, name};
 
     return c;
 }
 
 /* Source: RESP3 "Streamed strings", "Streamed aggregated data types"; rules
  * K3, M2, M4. */
-static struct choice choice_in_stream(const struct feed *f, uint32_t values)
+static struct type_choice types_allowed_in_stream(const struct parse_input *f, uint32_t values)
 {
     const struct hf_resp_node *stream = innermost_aggregate(f->p, f->tape);
 
     if (stream->type == HF_RESP_STREAM)
-        return one_of(BIT(HF_RESP_CHUNK), "a chunk");
+        return make_choice(BIT(HF_RESP_CHUNK), "a chunk");
     if (f->p->attributed)
-        return one_of(values, "the value of an attribute");
+        return make_choice(values, "the value of an attribute");
     if (stream->type == HF_RESP_MAP && stream->as.children.count % 2)
-        return one_of(values, "the value of a map's key");
-    return one_of(values | BIT(END), "a value or the end");
+        return make_choice(values, "the value of a map's key");
+    return make_choice(values | BIT(END), "a value or the end");
 }
 
-static struct choice choice_here(const struct feed *f)
+static struct type_choice types_allowed_here(const struct parse_input *f)
 {
     bool refuses_push = f->p->strict && f->p->parent;
     uint32_t values = refuses_push ? RESP3_TYPES & ~BIT(HF_RESP_PUSH) : RESP3_TYPES;
 
     if (f->p->protocol == 2)
-        return one_of(RESP2_TYPES, "one of + - : $ *");
+        return make_choice(RESP2_TYPES, "one of + - : $ *");
     if (f->p->streamed)
-        return choice_in_stream(f, values);
-    return one_of(values, refuses_push ? "a type byte of RESP3 but >"
+        return types_allowed_in_stream(f, values);
+    return make_choice(values, refuses_push ? "a type byte of RESP3 but >"
                                    : "a type byte of RESP3");
 }
 
 /* A streamed aggregate has no header to refuse, so its children are counted.
  * Chunks need not be: each has a byte of the string, which is limited. */
-static bool is_one_too_many(const struct feed *f, unsigned type)
+static bool exceeds_elements_limit(const struct parse_input *f, unsigned type)
 {
     if (!f->p->streamed || type > HF_RESP_PUSH || type == HF_RESP_CHUNK)
         return false;
@@ -315,19 +315,19 @@ static bool is_one_too_many(const struct feed *f, unsigned type)
            f->p->limits.elements;
 }
 
-static hf_status begin_line(struct feed *f)
+static hf_status begin_value(struct parse_input *f)
 {
     struct hf_resp_parser *p = f->p;
-    struct choice choice;
+    struct type_choice choice;
     unsigned type;
 
     if (p->pos == f->end)
         return need_more_bytes(f);
-    type = type_of(f->buf[p->pos]);
-    choice = choice_here(f);
+    type = type_of_byte(f->buf[p->pos]);
+    choice = types_allowed_here(f);
     if (!(choice.types & BIT(type)))
-        return fail_parse(f, HF_E_PROTOCOL, p->pos, choice.name);
-    if (is_one_too_many(f, type))
+        return fail_parse(f, HF_E_PROTOCOL, p->pos, choice.names);
+    if (exceeds_elements_limit(f, type))
         return fail_parse(f, HF_E_LIMIT, p->pos, "the end of a stream that long");
     if (p->attributed &&
         f->tape->count - p->attributes > HF_RESP_ATTRIBUTES_MAX)
@@ -338,15 +338,15 @@ static hf_status begin_line(struct feed *f)
     return HF_OK;
 }
 
-static hf_status refuse_text(struct feed *f, struct text t,
-                             const char *expected)
+static hf_status fail_at_text(struct parse_input *f, struct text t,
+                              const char *expected)
 {
     return fail_parse(f, HF_E_PROTOCOL, (size_t)(t.at - f->buf), expected);
 }
 
 /* The node of the line is on the tape or is not needed: continues after the line. */
-static hf_status scalar_done(struct feed *f, struct text t,
-                             const struct hf_resp_node *node)
+static hf_status append_scalar(struct parse_input *f, struct text t,
+                               const struct hf_resp_node *node)
 {
     if (!node)
         return HF_RESP_ROOM;
@@ -355,7 +355,7 @@ static hf_status scalar_done(struct feed *f, struct text t,
     return HF_OK;
 }
 
-static hf_status read_text(struct feed *f, struct text t)
+static hf_status append_text(struct parse_input *f, struct text t)
 {
     struct hf_resp_node *node = append_node(f, f->p->type);
 
@@ -363,73 +363,73 @@ static hf_status read_text(struct feed *f, struct text t)
         node->as.bytes.offset = (uint32_t)(t.at - f->buf);
         node->as.bytes.length = (uint32_t)(t.end - t.at);
     }
-    return scalar_done(f, t, node);
+    return append_scalar(f, t, node);
 }
 
-static hf_status read_big(struct feed *f, struct text t)
+static hf_status append_big_number(struct parse_input *f, struct text t)
 {
     struct text rest = t;
 
     if (!take_big(&rest))
-        return refuse_text(f, rest, "a digit of a big number");
-    return read_text(f, t);
+        return fail_at_text(f, rest, "a digit of a big number");
+    return append_text(f, t);
 }
 
-static hf_status read_double(struct feed *f, struct text t)
+static hf_status append_double(struct parse_input *f, struct text t)
 {
     struct text rest = t;
 
     if (!take_double(&rest, f->p->strict))
-        return refuse_text(f, rest, "more of a double");
-    return read_text(f, t);
+        return fail_at_text(f, rest, "more of a double");
+    return append_text(f, t);
 }
 
-static hf_status read_integer(struct feed *f, struct text t)
+static hf_status append_integer(struct parse_input *f, struct text t)
 {
     struct hf_resp_node *node;
     int64_t n;
 
     if (!take_integer(&t, &n))
-        return refuse_text(f, t, "a digit of an integer of 64 bits");
+        return fail_at_text(f, t, "a digit of an integer of 64 bits");
     node = append_node(f, HF_RESP_INTEGER);
     if (node)
         node->as.integer = n;
-    return scalar_done(f, t, node);
+    return append_scalar(f, t, node);
 }
 
-static hf_status read_null(struct feed *f, struct text t)
+static hf_status append_null(struct parse_input *f, struct text t)
 {
     struct hf_resp_node *node;
 
     if (t.at < t.end)
-        return refuse_text(f, t, "CR LF behind null");
+        return fail_at_text(f, t, "CR LF behind null");
     node = append_node(f, HF_RESP_NULL);
-    return scalar_done(f, t, node);
+    return append_scalar(f, t, node);
 }
 
 /* -1 in place of a length or count. */
-static hf_status read_minus_one(struct feed *f, struct text t)
+static hf_status append_null_of_minus_one(struct parse_input *f, struct text t)
 {
     t.at = t.end;
-    return read_null(f, t);
+    return append_null(f, t);
 }
 
-static hf_status read_boolean(struct feed *f, struct text t)
+static hf_status append_boolean(struct parse_input *f, struct text t)
 {
     bool is_true = t.at < t.end && *t.at == 't';
     struct hf_resp_node *node;
 
     if (!take(&t, 't', 'f'))
-        return refuse_text(f, t, "t or f");
+        return fail_at_text(f, t, "t or f");
     if (t.at < t.end)
-        return refuse_text(f, t, "CR LF behind a boolean");
+        return fail_at_text(f, t, "CR LF behind a boolean");
     node = append_node(f, f->p->type);
     if (node)
         node->flag = is_true;
-    return scalar_done(f, t, node);
+    return append_scalar(f, t, node);
 }
 
-static hf_status open_aggregate(struct feed *f, struct text t, unsigned type,
+static hf_status open_aggregate(struct parse_input *f, struct text t, unsigned type,
                                 uint32_t count, bool streamed)
 {
     struct hf_resp_parser *p = f->p;
@@ -448,7 +448,7 @@ static hf_status open_aggregate(struct feed *f, struct text t, unsigned type,
     return HF_OK;
 }
 
-static hf_status open_stream(struct feed *f, struct text t)
+static hf_status open_stream(struct parse_input *f, struct text t)
 {
     unsigned type = f->p->type;
 
@@ -459,10 +459,10 @@ static hf_status open_stream(struct feed *f, struct text t)
 }
 
 /* "." or ";0": the stream is a whole value now. */
-static hf_status end_stream(struct feed *f, struct text t)
+static hf_status end_stream(struct parse_input *f, struct text t)
 {
     if (t.at < t.end)
-        return refuse_text(f, t, "CR LF behind the end of a stream");
+        return fail_at_text(f, t, "CR LF behind the end of a stream");
     f->p->pos = (uint32_t)(t.end - f->buf) + 2;
     close_aggregate(f->p, f->tape);
     return HF_OK;
@@ -480,7 +480,7 @@ static bool can_be_streamed(const struct hf_resp_parser *p)
             p->type == HF_RESP_SET || p->type == HF_RESP_MAP);
 }
 
-static hf_status read_count(struct feed *f, struct text t)
+static hf_status open_counted_aggregate(struct parse_input *f, struct text t)
 {
     const struct hf_resp_parser *p = f->p;
     bool paired = p->type == HF_RESP_MAP || p->type == HF_RESP_ATTRIBUTE;
@@ -489,11 +489,11 @@ static hf_status read_count(struct feed *f, struct text t)
     uint64_t count;
 
     if (can_be_null(p) && is_text(t, "-1", 2))
-        return read_minus_one(f, t);
+        return append_null_of_minus_one(f, t);
     if (can_be_streamed(p) && is_text(t, "?", 1))
         return open_stream(f, t);
     if (!take_size(&t, &count))
-        return refuse_text(f, t, "a digit of a count");
+        return fail_at_text(f, t, "a digit of a count");
     if (count > p->limits.elements / per)
         return fail_parse(f, HF_E_LIMIT, p->line, "fewer elements");
     if (p->strict && p->type == HF_RESP_PUSH && count == 0)
@@ -506,7 +506,7 @@ static hf_status read_count(struct feed *f, struct text t)
 
 /* The header of a bulk string, bulk error, verbatim string or chunk is read;
  * `size` more bytes are promised. */
-static hf_status open_data(struct feed *f, struct text t, uint64_t size)
+static hf_status expect_data(struct parse_input *f, struct text t, uint64_t size)
 {
     struct hf_resp_parser *p = f->p;
     uint32_t earlier = p->type == HF_RESP_CHUNK ? p->total : 0;
@@ -515,7 +515,7 @@ static hf_status open_data(struct feed *f, struct text t, uint64_t size)
 
     if (size > p->limits.bulk - earlier)
         return fail_parse(f, HF_E_LIMIT, p->line, "fewer bytes of a string");
-    if (begin + size + 2 > last_end(p))
+    if (begin + size + 2 > last_permitted_end(p))
         return fail_parse(f, HF_E_LIMIT, p->line, "the end of a reply that long");
     node = append_node(f, f->p->type);
     if (!node)
@@ -529,52 +529,52 @@ static hf_status open_data(struct feed *f, struct text t, uint64_t size)
     return HF_OK;
 }
 
-static hf_status read_length(struct feed *f, struct text t)
+static hf_status expect_string_data(struct parse_input *f, struct text t)
 {
     const struct hf_resp_parser *p = f->p;
     uint64_t size;
 
     if (can_be_null(p) && is_text(t, "-1", 2))
-        return read_minus_one(f, t);
+        return append_null_of_minus_one(f, t);
     if (can_be_streamed(p) && is_text(t, "?", 1))
         return open_stream(f, t);
     if (!take_size(&t, &size))
-        return refuse_text(f, t, "a digit of a length");
+        return fail_at_text(f, t, "a digit of a length");
     if (p->type == HF_RESP_CHUNK && size == 0)
         return end_stream(f, t);
     if (p->type == HF_RESP_VERBATIM && size <= HF_RESP_FORMAT_LEN)
         return fail_parse(f, HF_E_PROTOCOL, p->line + 1, "a length of 4 or more");
-    return open_data(f, t, size);
+    return expect_data(f, t, size);
 }
 
-static hf_status read_line(struct feed *f, struct text t)
+static hf_status handle_line(struct parse_input *f, struct text t)
 {
     switch (f->p->type) {
     case HF_RESP_SIMPLE:
     case HF_RESP_ERROR:
-        return read_text(f, t);
+        return append_text(f, t);
     case HF_RESP_INTEGER:
-        return read_integer(f, t);
+        return append_integer(f, t);
     case HF_RESP_NULL:
-        return read_null(f, t);
+        return append_null(f, t);
     case HF_RESP_BOOLEAN:
-        return read_boolean(f, t);
+        return append_boolean(f, t);
     case HF_RESP_DOUBLE:
-        return read_double(f, t);
+        return append_double(f, t);
     case HF_RESP_BIG:
-        return read_big(f, t);
+        return append_big_number(f, t);
     case HF_RESP_BULK:
     case HF_RESP_BULK_ERROR:
     case HF_RESP_VERBATIM:
     case HF_RESP_CHUNK:
-        return read_length(f, t);
+        return expect_string_data(f, t);
     case END:
         return end_stream(f, t);
     }
-    return read_count(f, t);
+    return open_counted_aggregate(f, t);
 }
 
-static uint32_t line_limit(const struct hf_resp_parser *p)
+static uint32_t line_length_limit(const struct hf_resp_parser *p)
 {
     switch (p->type) {
     case HF_RESP_SIMPLE:
@@ -588,19 +588,19 @@ static uint32_t line_limit(const struct hf_resp_parser *p)
 
 /* The range in which the CR of the current line may be, from pos on: it ends with the
  * bytes that are present, or one byte after the longest line that is permitted. */
-static uint32_t line_window(struct feed *f)
+static uint32_t line_search_end(struct parse_input *f)
 {
-    uint64_t last = (uint64_t)f->p->line + 1 + line_limit(f->p);
+    uint64_t last = (uint64_t)f->p->line + 1 + line_length_limit(f->p);
 
     return last < f->end ? (uint32_t)last + 1 : f->end;
 }
 
 /* Source: RESP "the protocol's terminator"; rules A2, B1. */
-static hf_status go_on_line(struct feed *f)
+static hf_status continue_line(struct parse_input *f)
 {
     struct hf_resp_parser *p = f->p;
     const char *at = f->buf + p->pos;
-    size_t len = line_window(f) - p->pos;
+    size_t len = line_search_end(f) - p->pos;
     const char *cr = (const char *)memchr(at, '\r', len);
     size_t until = cr ? (size_t)(cr - at) : len;
     const char *lf = (const char *)memchr(at, '\n', until);
@@ -610,17 +610,17 @@ static hf_status go_on_line(struct feed *f)
         return fail_parse(f, HF_E_PROTOCOL, (size_t)(lf - f->buf),
                           "CR in front of LF");
     p->pos = cr ? (uint32_t)(cr - f->buf) : p->pos + (uint32_t)len;
-    if (!cr && p->pos > (uint64_t)p->line + 1 + line_limit(p))
+    if (!cr && p->pos > (uint64_t)p->line + 1 + line_length_limit(p))
         return fail_parse(f, HF_E_LIMIT, p->pos - 1, "the end of a line that long");
     if (!cr || p->pos + 1 == f->end)
         return need_more_bytes(f);
     if (cr[1] != '\n')
         return fail_parse(f, HF_E_PROTOCOL, p->pos + 1, "LF behind CR");
-    return read_line(f, content);
+    return handle_line(f, content);
 }
 
 /* Source: RESP "Bulk strings"; rules D3, D4, I2. */
-static hf_status go_on_data(struct feed *f)
+static hf_status continue_data(struct parse_input *f)
 {
     struct hf_resp_parser *p = f->p;
     const char *data = f->buf + p->pos;
@@ -641,9 +641,9 @@ static hf_status go_on_data(struct feed *f)
 }
 
 /* Does as enter, if VALUE is the state before and after. */
-static inline void enter_plain(struct hf_resp_parser *p,
-                               struct hf_resp_node *nodes,
-                               struct hf_resp_node *node)
+static inline void enter_plain_aggregate(struct hf_resp_parser *p,
+                                         struct hf_resp_node *nodes,
+                                         struct hf_resp_node *node)
 {
     node->skip = p->parent;
     p->parent = (uint32_t)(node - nodes) + 1;
@@ -653,8 +653,8 @@ static inline void enter_plain(struct hf_resp_parser *p,
 /* Takes one plain value after another: true if the one under way is whole by
  * it, false if the next is not plain. What changes with every value is kept in
  * registers until then. */
-static bool plain_values(struct hf_resp_parser *p, const char *buf,
-                         uint32_t visible, struct hf_resp_tape *tape)
+static bool parse_plain_values(struct hf_resp_parser *p, const char *buf,
+                               uint32_t visible, struct hf_resp_tape *tape)
 {
     const struct plain in = {p, buf, buf + visible};
     const char *at = buf + p->pos, *next;
@@ -665,7 +665,7 @@ static bool plain_values(struct hf_resp_parser *p, const char *buf,
     while (node < full && (next = plain_value(&in, at, node, &open))) {
         at = next;
         if (open) {
-            enter_plain(p, nodes, node++);
+            enter_plain_aggregate(p, nodes, node++);
             continue;
         }
         node++;
@@ -687,27 +687,27 @@ static bool plain_values(struct hf_resp_parser *p, const char *buf,
     return false;
 }
 
-static hf_status parse_step(struct feed *f)
+static hf_status parse_step(struct parse_input *f)
 {
     switch (f->p->state) {
     case VALUE:
     case SPECIAL:
-        return begin_line(f);
+        return begin_value(f);
     case LINE:
-        return go_on_line(f);
+        return continue_line(f);
     case DATA:
-        return go_on_data(f);
+        return continue_data(f);
     }
     return (hf_status)f->p->broken;
 }
 
 /* The slow way: any values or headers until a plain one may follow, or until
  * the bytes end. */
-static COLD hf_status any_value(struct hf_resp_parser *p, const char *buf,
-                                size_t len, struct hf_resp_tape *tape,
-                                uint32_t end)
+static COLD hf_status parse_until_plain(struct hf_resp_parser *p, const char *buf,
+                                        size_t len, struct hf_resp_tape *tape,
+                                        uint32_t end)
 {
-    struct feed f = {p, tape, buf, len, end};
+    struct parse_input f = {p, tape, buf, len, end};
     hf_status status;
 
     do {
@@ -716,10 +716,10 @@ static COLD hf_status any_value(struct hf_resp_parser *p, const char *buf,
     return status;
 }
 
-static NO_INLINE hf_status parse_on(struct hf_resp_parser *p, const char *buf,
-                                    size_t len, struct hf_resp_tape *tape)
+static NO_INLINE hf_status parse_remaining(struct hf_resp_parser *p, const char *buf,
+                                           size_t len, struct hf_resp_tape *tape)
 {
-    uint32_t last = last_end(p);
+    uint32_t last = last_permitted_end(p);
     uint32_t end = len < last ? (uint32_t)len : last;
     hf_status status;
 
@@ -727,18 +727,18 @@ static NO_INLINE hf_status parse_on(struct hf_resp_parser *p, const char *buf,
         p->first = tape->count;
     do {
         if (p->state == VALUE && p->pos < end && tape->count < tape->room &&
-            plain_values(p, buf, end, tape))
+            parse_plain_values(p, buf, end, tape))
             return HF_OK;
-        status = any_value(p, buf, len, tape, end);
+        status = parse_until_plain(p, buf, len, tape, end);
     } while (status == HF_OK && p->pos != p->start);
     return status;
 }
 
 /* "+OK", or a bulk string, on its own, the shortest way: half of what many
  * clients ever read. */
-static inline const char *plain_alone(const struct hf_resp_parser *p,
-                                      const char *buf, size_t len,
-                                      struct hf_resp_node *node)
+static inline const char *parse_single_plain(const struct hf_resp_parser *p,
+                                             const char *buf, size_t len,
+                                             struct hf_resp_node *node)
 {
     const struct plain in = {p, buf, buf + len};
     const char *at = buf + p->pos;
@@ -757,18 +757,18 @@ hf_status hf_resp_parse(struct hf_resp_parser *p, const char *buf, size_t len,
 
     if (p->pos == p->start && p->state == VALUE && len - p->pos >= 5 &&
         len <= BUFFER_MAX && tape->count < tape->room &&
-        (end = plain_alone(p, buf, len, tape->nodes + tape->count)) &&
+        (end = parse_single_plain(p, buf, len, tape->nodes + tape->count)) &&
         (size_t)(end - buf) - p->pos <= p->limits.reply) {
         tape->count++;
         p->start = p->pos = (uint32_t)(end - buf);
         return HF_OK;
     }
-    return parse_on(p, buf, len, tape);
+    return parse_remaining(p, buf, len, tape);
 }
 
 /* Moves the nodes of the value under way to the front, and what they say about
  * places in the buffer and on the tape with them. */
-static void move_nodes(struct hf_resp_parser *p, struct hf_resp_tape *tape)
+static void move_nodes_to_front(struct hf_resp_parser *p, struct hf_resp_tape *tape)
 {
     struct hf_resp_node *nodes = tape->nodes;
 
@@ -792,7 +792,7 @@ void hf_resp_drop(struct hf_resp_parser *p, struct hf_resp_tape *tape,
         p->first = tape->count;
     if (!p->start && !p->first)
         return;
-    move_nodes(p, tape);
+    move_nodes_to_front(p, tape);
     p->pos -= p->start;
     p->line -= p->start;
     if (p->broken)

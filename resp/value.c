@@ -8,8 +8,8 @@
 #include "resp/resp.h"
 
 /* Steps over the attributes at `node` to the value that they belong to. */
-static struct hf_resp_value value_at(const char *buf,
-                                     const struct hf_resp_node *node)
+static struct hf_resp_value value_after_attributes(const char *buf,
+                                                   const struct hf_resp_node *node)
 {
     struct hf_resp_value v = {buf, node};
 
@@ -21,13 +21,13 @@ static struct hf_resp_value value_at(const char *buf,
 struct hf_resp_value hf_resp_first(const struct hf_resp_tape *tape,
                                    const char *buf, uint32_t index)
 {
-    return value_at(buf, &tape->nodes[index]);
+    return value_after_attributes(buf, &tape->nodes[index]);
 }
 
 uint32_t hf_resp_next_index(const struct hf_resp_tape *tape, uint32_t index)
 {
     const struct hf_resp_node *node =
-        value_at(NULL, &tape->nodes[index]).node;
+        value_after_attributes(NULL, &tape->nodes[index]).node;
 
     return (uint32_t)(node - tape->nodes) + node->skip;
 }
@@ -90,7 +90,7 @@ hf_status hf_resp_verbatim_format(struct hf_resp_value v, const char **ptr)
     return HF_OK;
 }
 
-static size_t stream_len(const struct hf_resp_node *stream)
+static size_t streamed_string_len(const struct hf_resp_node *stream)
 {
     size_t len = 0;
 
@@ -99,7 +99,7 @@ static size_t stream_len(const struct hf_resp_node *stream)
     return len;
 }
 
-static void stream_copy(struct hf_resp_value v, char *dst)
+static void copy_streamed_string(struct hf_resp_value v, char *dst)
 {
     for (uint32_t i = 1; i < v.node->skip; i++) {
         const struct hf_resp_node *chunk = &v.node[i];
@@ -115,10 +115,10 @@ hf_status hf_resp_copy_bytes(struct hf_resp_value v, char *dst, size_t room,
     const char *ptr;
 
     if (v.node->type == HF_RESP_STREAM) {
-        *len = stream_len(v.node);
+        *len = streamed_string_len(v.node);
         if (*len > room)
             return HF_RESP_ROOM;
-        stream_copy(v, dst);
+        copy_streamed_string(v, dst);
         return HF_OK;
     }
     if (hf_resp_bytes(v, &ptr, len) != HF_OK)
@@ -173,7 +173,7 @@ bool hf_resp_next(struct hf_resp_iter *it, struct hf_resp_value *out)
 {
     if (it->at == it->end)
         return false;
-    *out = value_at(it->buf, it->at);
+    *out = value_after_attributes(it->buf, it->at);
     it->at = out->node + out->node->skip;
     return true;
 }
@@ -185,9 +185,9 @@ hf_status hf_resp_element(struct hf_resp_value v, size_t index,
 
     if (index >= hf_resp_count(v))
         return HF_E_TYPE;
-    v = value_at(it.buf, it.at);           /* index < count: there is one */
+    v = value_after_attributes(it.buf, it.at); /* index < count: there is one */
     for (; index > 0; index--)
-        v = value_at(it.buf, v.node + v.node->skip);
+        v = value_after_attributes(it.buf, v.node + v.node->skip);
     *out = v;
     return HF_OK;
 }
@@ -211,8 +211,8 @@ hf_status hf_resp_map_get(struct hf_resp_value v, const char *key, size_t len,
 }
 
 /* The last value under `key` in one attribute; *out as it was if none. */
-static bool attribute_get(struct hf_resp_value map, const char *key,
-                          size_t len, struct hf_resp_value *out)
+static bool find_in_attribute(struct hf_resp_value map, const char *key,
+                              size_t len, struct hf_resp_value *out)
 {
     struct hf_resp_iter it = hf_resp_children(map);
     struct hf_resp_value k, value;
@@ -235,7 +235,7 @@ hf_status hf_resp_attribute(struct hf_resp_value v, const char *key,
     bool found = false;
 
     for (; map.node != v.node; map.node += map.node->skip)
-        found |= attribute_get(map, key, len, out);
+        found |= find_in_attribute(map, key, len, out);
     return found ? HF_OK : HF_E_TYPE;
 }
 

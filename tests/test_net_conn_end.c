@@ -231,7 +231,7 @@ static void give_up_victims(int name)
     (void)name;
     t.on_done = NULL;
     for (const char *victim = victims; *victim; victim++)
-        ck_assert_int_eq(give_up(*victim), t.conn.first < t.conn.unsent
+        ck_assert_int_eq(give_up(*victim), t.conn.first < t.conn.first_unsent
                                                ? HF_UNKNOWN
                                                : HF_UNSENT);
     ck_assert_int_eq(ask('z'), HF_OK);

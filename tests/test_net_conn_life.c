@@ -147,7 +147,7 @@ static void world_ask(void)
     }
     ck_must(rc == HF_E_LIMIT || (rc == HF_E_NOMEM && w.may_fail),
             "there is room");
-    ck_must(before.last == t.conn.last && before.unsent == t.conn.unsent &&
+    ck_must(before.end == t.conn.end && before.first_unsent == t.conn.first_unsent &&
                 before.first == t.conn.first &&
                 before.out_end - before.out_start - before.withdrawn_bytes ==
                     t.conn.out_end - t.conn.out_start - t.conn.withdrawn_bytes,
@@ -323,7 +323,7 @@ static bool world_run(uint64_t seed, int steps, uint64_t fail_at)
     dice_seed = seed;
     w.may_fail = fail_at > 0;
     options.on_push = world_push;
-    options.on_end = world_end;
+    options.on_request_end = world_end;
     setup_with(options, 3);
     memory_fail_at(&t.memory, fail_at);
     while (open_slowly() < 0)

@@ -134,11 +134,11 @@ static void drive_until_racing(struct caller *c, unsigned started,
     const struct hf_race *race = &c->dial.race;
     int64_t until = hf_clock_ms() + LONG_MS;
 
-    while ((race->started != started || race->running != running) &&
+    while ((race->started_count != started || race->running_count != running) &&
            hf_clock_ms() < until)
         hf_loop_dispatch(loop, 20);
-    ck_assert_uint_eq(race->started, started);
-    ck_assert_uint_eq(race->running, running);
+    ck_assert_uint_eq(race->started_count, started);
+    ck_assert_uint_eq(race->running_count, running);
 }
 
 static const char *peer_of(int fd)
@@ -325,7 +325,7 @@ START_TEST(short_timeout_is_shared_by_two_addresses)
     start(c);
     drive_until_done(c);
     ck_assert_str_eq(peer_of(c->fd), GOOD);
-    ck_assert_uint_eq(c->dial.race.started, 1);
+    ck_assert_uint_eq(c->dial.race.started_count, 1);
     close_socket(c);
     free(c);
     close_loop();

@@ -449,14 +449,14 @@ static void setup(const struct row *row)
     if (t.handshake.mem)
         hf_handshake_wipe(&t.handshake);
     memset(&t, 0, sizeof t);
-    t.predecessor.id = row->predecessor_id;
+    t.predecessor.client_id = row->predecessor_id;
     set(t.predecessor.run_id, row->predecessor_run_id);
     t.handshake.mem = &hf_mem_libc;
     t.handshake.login = login_of(row->user ? row->user : "", row->password);
     t.handshake.database = row->database;
     t.handshake.client_name = row->client_name;
     t.handshake.mode = row->mode;
-    t.handshake.is_careful = row->is_careful;
+    t.handshake.probes_with_ping_first = row->is_careful;
     t.handshake.predecessor = &t.predecessor;
     ck_assert_int_eq(hf_handshake_start(&t.handshake), HF_OK);
 }
@@ -499,7 +499,7 @@ static enum hf_handshake_result tell(const char *bytes)
     hf_resp_init(&parser, NULL, 3);
     while (parser.pos < len) {
         ck_assert_int_eq(answer, HANDSHAKE_MORE);
-        ck_assert_uint_lt(t.handshake.next, t.handshake.expected_count);
+        ck_assert_uint_lt(t.handshake.next_expected, t.handshake.expected_count);
         ck_assert_int_eq(hf_resp_parse(&parser, bytes, len, &tape), HF_OK);
         answer = hf_handshake_reply(&t.handshake, hf_resp_first(&tape, bytes, at));
         at = hf_resp_next_index(&tape, at);
@@ -537,16 +537,16 @@ START_TEST(each_server_gets_a_handshake_that_it_understands)
         ck_assert_int_eq(t.handshake.protocol,
                          row->protocol ? row->protocol : 3);
     ck_assert_int_eq(t.handshake.error.status, row->status);
-    ck_assert_int_eq(t.handshake.is_final, row->is_final);
+    ck_assert_int_eq(t.handshake.is_failure_final, row->is_final);
     if (row->status < 0) {
         ck_assert_msg(strstr(t.handshake.error.text, row->says) != NULL,
                       "it says: %s", t.handshake.error.text);
-        ck_assert_int_eq(t.predecessor.id, row->predecessor_id);
+        ck_assert_int_eq(t.predecessor.client_id, row->predecessor_id);
         ck_assert_str_eq(t.predecessor.run_id, row->predecessor_run_id
                                                    ? row->predecessor_run_id
                                                    : "");
     } else {
-        ck_assert_int_eq(t.predecessor.id, id < 0 ? 0 : id);
+        ck_assert_int_eq(t.predecessor.client_id, id < 0 ? 0 : id);
         ck_assert_str_eq(t.predecessor.run_id,
                          row->run_id ? row->run_id : RUN_ID);
     }
@@ -573,10 +573,10 @@ START_TEST(next_attempt_starts_again)
 {
     setup(&rows[_i]);
     (void)converse(&rows[_i]);
-    t.predecessor = (struct hf_predecessor){.id = rows[_i].predecessor_id};
+    t.predecessor = (struct hf_predecessor){.client_id = rows[_i].predecessor_id};
     set(t.predecessor.run_id, rows[_i].predecessor_run_id);
     ck_assert_int_eq(hf_handshake_start(&t.handshake), HF_OK);
-    ck_assert(!t.handshake.is_final);
+    ck_assert(!t.handshake.is_failure_final);
     ck_assert_int_eq(converse(&rows[_i]),
                      rows[_i].status < 0 ? HANDSHAKE_FAILED : HANDSHAKE_READY);
 }

@@ -273,7 +273,7 @@ END_TEST
 /* In the child; the number of the first broken promise. */
 static int use_the_parents_link(void)
 {
-    struct hf_space_waiter room = {.ready = NULL};
+    struct hf_space_waiter room = {.on_ready = NULL};
     struct hf_pubsub *none = NULL;
     struct hf_link *other = NULL;
     struct ask a;

@@ -105,7 +105,7 @@ static void *poll_and_dispatch(void *arg)
 
 static bool nobody_drives(void)
 {
-    return !loop->is_driven && loop->sleeps_until_ms == HF_NEVER;
+    return !loop->has_driver && loop->driver_sleeps_until_ms == HF_NEVER;
 }
 
 START_TEST(foreign_loop_is_woken_by_other_threads)
@@ -302,7 +302,7 @@ static void *doze(void *arg)
 
 static bool one_sleeps(void)
 {
-    return !hf_list_is_empty(&loop->sleepers);
+    return !hf_list_is_empty(&loop->sleeping_waiters);
 }
 
 static void doze_once(void)
@@ -371,8 +371,8 @@ START_TEST(callers_drive_for_each_other)
         hf_loop_release_driver(loop);
         unlock();
     }
-    ck_assert_uint_eq(loop->wheel.count, 0);
-    ck_assert(hf_list_is_empty(&loop->sleepers));
+    ck_assert_uint_eq(loop->wheel.timers_count, 0);
+    ck_assert(hf_list_is_empty(&loop->sleeping_waiters));
     teardown();
 }
 END_TEST
@@ -456,7 +456,7 @@ START_TEST(lone_caller_drives_for_itself)
         hf_waiter_init(&w, loop);
         set(&a, lone_calls[_i].wait_ms);
         a.timer.fire = note_thread;
-        is_seat_free = !loop->is_driven;
+        is_seat_free = !loop->has_driver;
         hf_loop_wait(&w);
         by_itself += is_seat_free && pthread_equal(whose, pthread_self());
         local_rest_us(lone_calls[_i].pause_us);

@@ -67,7 +67,7 @@ static void await_slow(void)
 
 static bool dispatcher_waits(void)
 {
-    return loop->dispatchers == 1;
+    return loop->dispatching_threads == 1;
 }
 
 static void start_sleeper(pthread_t *caller)
@@ -156,7 +156,7 @@ static bool caller_drives(void)
 
 static bool background_dozes(void)
 {
-    return loop->does_background_doze;
+    return loop->is_background_paused;
 }
 
 /* Posted from outside, or in the turn of the caller that drives; the background
@@ -429,22 +429,22 @@ static void *quiesce_often(void *arg)
     for (int i = 0; i < 100; i++) {
         lock();
         hf_loop_quiesce(loop);
-        ck_must(loop->is_driven, "the seat is kept");
+        ck_must(loop->has_driver, "the seat is kept");
         unlock();
         lock();
-        ck_must(loop->is_driven, "the seat is kept");
+        ck_must(loop->has_driver, "the seat is kept");
         hf_loop_resume(loop);
         unlock();
     }
     return arg;
 }
 
-/* Nobody keeps the seat but the background thread, which takes it after SEAT_REST_MS;
+/* Nobody keeps the seat but the background thread, which takes it after BACKGROUND_REST_MS;
  * and whoever calls then is answered. */
 static void check_seat(bool has_thread)
 {
     lock();
-    ck_must(has_thread || !loop->is_driven, "the seat is left");
+    ck_must(has_thread || !loop->has_driver, "the seat is left");
     unlock();
     wait_ms(1);
 }

@@ -66,7 +66,7 @@ static void lock_when_background_rests(void)
         wait_ms(1);
         local_rest_us(1000);
         lock();
-        if (loop->rests_until_ms != NOBODY_SLEEPS)
+        if (loop->background_rests_until_ms != NOBODY_SLEEPS)
             return;
         unlock();
     }

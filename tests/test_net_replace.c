@@ -55,7 +55,7 @@ static void begin(struct peer *peer)
     open_loop(false);
     ck_assert_int_eq(hf_router_new(&router, loop, &o, &err), HF_OK);
     lock();
-    only = router->only;
+    only = router->only_server;
     ck_assert_int_eq(hf_server_wait_link(&waiting, only), HF_OK);
     unlock();
 }
@@ -231,7 +231,8 @@ static void must_not_pause(void)
 static const struct peer_step without_run_id[] = {
     PEER_ACCEPT,     LEADS_TO(OLD), ECHOES("a"),
     PEER_ACCEPT,     LEADS_TO(NEW), PEER_TURN_TO(1), PEER_GONE,
-    PEER_ACCEPT,     PEER_HANDSHAKE,PEER_EXPECT("INFO server"), PEER_SEND("$1\r\n#\r\n"), PEER_HANDSHAKE,
+    PEER_ACCEPT,     PEER_HANDSHAKE,PEER_EXPECT("INFO server"), PEER_SEND("$1\r\n#\r\n"),
+    PEER_HANDSHAKE,
     ECHOES("b"),     PEER_TURN_TO(2), ECHOES("c"), PEER_CLOSE,
     PEER_ACCEPT,     LEADS_TO("3rd"), ECHOES("d"), PEER_TURN_TO(3), PEER_CLOSE,
     PEER_ACCEPT,     LEADS_TO("4th"), PEER_TURN_TO(4), PEER_GONE,

@@ -595,7 +595,7 @@ START_TEST(ids_of_histories_are_read)
         memset(&out, 0x5a, sizeof out);
         hf_lineage_read(&out, reply.value);
         ck_assert_str_eq(out.id, rows[i].id);
-        ck_assert_str_eq(out.former, rows[i].former);
+        ck_assert_str_eq(out.former_id, rows[i].former);
         reply_fini(&reply);
     }
 }

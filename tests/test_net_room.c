@@ -92,7 +92,7 @@ static struct asker *asker(int i, size_t bytes)
     memset(a, 0, sizeof *a);
     a->letter = (char)('a' + i);
     a->bytes = bytes;
-    a->room.ready = on_room;
+    a->room.on_ready = on_room;
     hf_list_init(&a->room.node);
     return a;
 }
@@ -495,7 +495,7 @@ static void person_acts(struct person *p)
         p->is_urgent = dice(10) == 0;
         if (!hf_link_has_space_waiters(link_) && person_submit(p) == HF_OK)
             return;
-        p->room.ready = person_ready;
+        p->room.on_ready = person_ready;
         p->room.is_urgent = p->is_urgent;
         p->ticket = ++tickets;
         p->state = WAITS;

@@ -65,7 +65,7 @@ static void check_again(const struct world *w)
 
     int64_t left_ms = w->round.silent_since_ms + PATIENCE_MS - NOW_MS;
 
-    ck_must(w->under_way && w->round.has_worse && !w->round.is_settled,
+    ck_must(w->under_way && w->round.has_worse_map && !w->round.is_settled,
             "ROUND-5: others are silent");
     ck_must(NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS, "ROUND-4");
     ck_must(pause_ms >= HF_ROUND_PAUSE_MS || pause_ms == left_ms,
@@ -80,7 +80,7 @@ static void check_end(const struct world *w, int64_t since_ms)
     bool is_patience_over =
         since_ms != HF_NEVER && NOW_MS - since_ms >= PATIENCE_MS;
 
-    if (w->round.has_worse)
+    if (w->round.has_worse_map)
         ck_must(!w->under_way || w->round.is_settled || is_patience_over, "ROUND-3");
     ck_must(!w->under_way || w->heard, "ROUND-6: silence alone ends no round");
     ck_must(!w->under_way || NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS,
@@ -172,9 +172,9 @@ static void check(const struct world *w)
 {
     const struct hf_round *r = &w->round;
 
-    ck_must(r->under_way == count_of(w->under_way), "probes are counted");
+    ck_must(r->pending_probes == count_of(w->under_way), "probes are counted");
     if (r->is_running && r->due_ms == HF_NEVER)
-        ck_must(!w->heard && w->under_way && r->is_exhausted, "ROUND-6");
+        ck_must(!w->heard && w->under_way && r->are_all_queried, "ROUND-6");
     if (r->is_running && r->due_ms != HF_NEVER)
         ck_must(r->due_ms - NOW_MS <= HF_ROUND_STAGGER_MS ||
                     r->due_ms - NOW_MS <= HF_ROUND_SILENCE_MS,
@@ -216,12 +216,12 @@ static uint64_t key_of(const struct world *w)
         since = (uint64_t)(NOW_MS - r->silent_since_ms) / STEP_MS;
     if (!r->is_running)
         due = (uint64_t)(w->next_ms - NOW_MS);
-    flags = (uint64_t)(r->is_running | r->is_exhausted << 1 | r->is_heard << 2 |
-                       r->has_worse << 3 | r->is_settled << 4);
+    flags = (uint64_t)(r->is_running | r->are_all_queried << 1 | r->has_reply << 2 |
+                       r->has_worse_map << 3 | r->is_settled << 4);
     return 1 | flags << 1 | (uint64_t)w->asked << 6 |
            (uint64_t)w->under_way << 9 | (uint64_t)w->heard << 12 |
            (since < 511 ? since : 511) << 15 | due << 24 |
-           (uint64_t)(NOW_MS - w->heard_ms) << 40 | (uint64_t)r->again << 56;
+           (uint64_t)(NOW_MS - w->heard_ms) << 40 | (uint64_t)r->retried_rounds << 56;
 }
 
 static void visit(const struct world *w)
@@ -397,12 +397,12 @@ START_TEST(pause_doubles_up_to_its_maximum)
         answer_worse(&r, now_ms);
         now_ms += HF_ROUND_SILENCE_MS;
         ck_assert_int_eq(hf_round_step(&r, now_ms), HF_ROUND_RETRY);
-        ck_assert_int_eq(r.due_ms - now_ms - r.queried, pauses[i]);
+        ck_assert_int_eq(r.due_ms - now_ms - r.queried_servers, pauses[i]);
         now_ms = r.due_ms;
     }
     hf_round_probe_ended(&r);
     ck_assert_int_eq(hf_round_answered(&r, now_ms, HF_ROUND_BETTER), HF_ROUND_ADOPT);
-    ck_assert_uint_eq(r.again, 0);
+    ck_assert_uint_eq(r.retried_rounds, 0);
 }
 END_TEST
 

@@ -246,7 +246,7 @@ START_TEST(a_call_outlives_the_server_that_refused_temporarily)
     server = hf_server_find(router, "127.0.0.1",
                             (uint16_t)nodes_port(nodes, 1), false);
     ck_assert_ptr_nonnull(server);
-    hf_server_free(server); /* as on_sweep does */
+    hf_server_free(server); /* as on_sweep_timer does */
     call.deadline_ms = hf_loop_now(loop);
     hf_loop_resume(loop);
     unlock();
@@ -280,7 +280,7 @@ START_TEST(a_temporary_refusal_of_asking_does_not_redirect_back)
     begin(importing_and_busy, all_of_0, 1);
     ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
     ck_assert_ptr_nonnull(strstr(answer_of(&a), "MOVED 5"));
-    ck_must(a.command.was_put_off, "who asked knows that it will pass");
+    ck_must(a.command.is_error_temporary, "who asked knows that it will pass");
     ck_assert_uint_eq(counts().asked, 1);
     ck_assert_uint_eq(counts().moved, 0);
     end();
@@ -304,8 +304,8 @@ START_TEST(a_node_that_redirects_to_itself_is_retried)
     begin(is_itself, all_of_0, 1);
     ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
     ck_assert_ptr_nonnull(strstr(answer_of(&a), "MOVED 5"));
-    ck_must(a.command.was_put_off, "who asked knows that it will pass");
-    ck_must(a.command.names_itself, "and why");
+    ck_must(a.command.is_error_temporary, "who asked knows that it will pass");
+    ck_must(a.command.was_redirected_to_itself, "and why");
     ck_assert_uint_eq(counts().moved, 0);
     ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), 1);
     end();

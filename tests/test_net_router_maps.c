@@ -210,7 +210,7 @@ static uint32_t failures_now(void)
     uint32_t failures;
 
     lock();
-    failures = router->discovery.failures;
+    failures = router->discovery.failed_rounds;
     unlock();
     return failures;
 }
@@ -530,7 +530,7 @@ static uint32_t failures(void)
     uint32_t count;
 
     lock();
-    count = router->discovery.failures;
+    count = router->discovery.failed_rounds;
     unlock();
     return count;
 }
@@ -558,7 +558,7 @@ START_TEST(seeds_do_not_wait_for_all_silent_nodes_of_a_large_cluster)
     while (nodes_count(nodes, CROWD - 1, "CLUSTER SLOTS") == 0)
         drive_on(&end_ms, "CLUSTER SLOTS");
     lock();
-    ck_assert_uint_lt(router->discovery.round.queried, CROWD / 2);
+    ck_assert_uint_lt(router->discovery.round.queried_servers, CROWD / 2);
     unlock();
     ck_assert_str_eq(answer_of(&a), "node 39");
     end();
@@ -612,7 +612,7 @@ START_TEST(pauses_grow_until_a_map_leads_to_a_master)
     unlock();
     drive_for(200);
     lock();
-    ck_assert_uint_eq(router->discovery.failures, 0);
+    ck_assert_uint_eq(router->discovery.failed_rounds, 0);
     unlock();
     end();
 }
@@ -897,12 +897,12 @@ START_TEST(a_round_that_begins_again_has_no_maps_of_the_one_before)
     for (int64_t end_ms = 0; !has_map;) {
         drive_on(&end_ms, "an older map");
         lock();
-        has_map = router->discovery.best != NULL;
+        has_map = router->discovery.best_map != NULL;
         unlock();
     }
     lock();
     hf_discover_restart(router, NULL);
-    ck_assert_ptr_null(router->discovery.best);
+    ck_assert_ptr_null(router->discovery.best_map);
     unlock();
     (void)cancel(&a);
     end();
@@ -1215,10 +1215,10 @@ static bool is_sudden;
 static void on_switched(void *ctx, const struct hf_switched *which)
 {
     (void)ctx;
-    if (!hf_switched_has(which->slots, SLOT))
+    if (!hf_switched_has(which->switched_slots, SLOT))
         return;
     switches++;
-    is_sudden = hf_switched_has(which->sudden, SLOT);
+    is_sudden = hf_switched_has(which->sudden_slots, SLOT);
 }
 
 static void begin_switch(int topology)
@@ -1284,7 +1284,7 @@ START_TEST(another_address_of_the_same_node_is_not_a_sudden_switch)
     map_has_moved = true;
     lock();
     server = hf_server_find(router, "127.0.0.1", (uint16_t)nodes_port(nodes, 0), false);
-    server->named_run_id[0] = '\0'; /* otherwise the connection is kept (ANNOUNCED-5) */
+    server->run_id_when_named[0] = '\0'; /* otherwise the connection is kept (ANNOUNCED-5) */
     hf_discover_want(router, NULL);
     unlock();
     drive_until_maps(2);

@@ -246,12 +246,13 @@ END_TEST
 /* During the round whose error is "do not know". The round ends, and no other follows. */
 static void withdraw(struct question *q)
 {
-    for (int64_t end_ms = 0; router->error.status != HF_E_INVAL;)
+    for (int64_t end_ms = 0; router->map_error.status != HF_E_INVAL;)
         drive_on(&end_ms, "an error");
     lock();
     (void)hf_router_cancel(&q->command);
     unlock();
-    for (int64_t end_ms = 0; router->discovery.round.is_running || router->discovery.is_continued;)
+    for (int64_t end_ms = 0; router->discovery.round.is_running ||
+         router->discovery.was_followed_at_once;)
         drive_on(&end_ms, "the last round");
 }
 

@@ -125,7 +125,7 @@ START_TEST(sentinels_have_addresses)
         if (lists[_i].status == HF_OK) {
             ck_assert_int_eq(out.count, lists[_i].count);
             if (lists[_i].last)
-                must_be_text(&out.each[out.count - 1], lists[_i].last);
+                must_be_text(&out.sentinels[out.count - 1], lists[_i].last);
         } else {
             must_be_untouched(&out, sizeof out);
             ck_assert_ptr_nonnull(strstr(error.text, lists[_i].last));
@@ -211,8 +211,8 @@ static const struct {
 static void must_be_role(const struct hf_role *role, int i)
 {
     ck_assert_int_eq(role->kind, roles[i].kind);
-    ck_assert_uint_eq(role->replicas, roles[i].replicas);
-    ck_assert_int_eq(role->is_linked, roles[i].is_linked);
+    ck_assert_uint_eq(role->connected_replicas, roles[i].replicas);
+    ck_assert_int_eq(role->has_data_of_master, roles[i].is_linked);
     if (roles[i].text)
         must_be_text(&role->master, roles[i].text);
 }
@@ -248,7 +248,7 @@ static bool read_switch(struct hf_switch_master *out, const char *text,
     memcpy(bytes, text, len);
     is_one = hf_switch_master_read(out, (struct hf_text){bytes, len});
     if (is_one)
-        ck_assert_ptr_eq(out->name.ptr, bytes);
+        ck_assert_ptr_eq(out->master_name.ptr, bytes);
     free(bytes);
     return is_one;
 }
@@ -259,9 +259,9 @@ START_TEST(a_switch_has_a_name_and_two_addresses)
     struct hf_switch_master s;
 
     ck_assert(read_switch(&s, text, strlen(text)));
-    ck_assert_uint_eq(s.name.len, strlen("mymaster"));
-    must_be_text(&s.from, "127.0.0.1 6379");
-    must_be_text(&s.to, "::1 6380");
+    ck_assert_uint_eq(s.master_name.len, strlen("mymaster"));
+    must_be_text(&s.old_master, "127.0.0.1 6379");
+    must_be_text(&s.new_master, "::1 6380");
     for (size_t len = 0; len < strlen("mymaster 127.0.0.1 6379 ::1 6"); len++)
         ck_assert(!read_switch(&s, text, len));
 }

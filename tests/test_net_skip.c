@@ -44,7 +44,7 @@ static long skipped(const char *bytes, size_t len, int protocol, size_t step,
         ck_assert(rc != HF_RESP_MORE || used == n);
         at += used;
     }
-    *outermost = s.outermost;
+    *outermost = s.outermost_type;
     return rc == HF_OK ? (long)at : rc == HF_RESP_MORE ? 0 : rc;
 }
 

@@ -119,7 +119,7 @@ static void must_be_whole(const struct hf_slot_map *map)
 {
     uint16_t replica = hf_slot_map_find_node(map, "10.0.0.4", 7004);
 
-    ck_assert_uint_eq(map->count, 4);
+    ck_assert_uint_eq(map->nodes_count, 4);
     ck_assert_uint_eq(hf_slot_map_count_covered(map), HF_SLOTS);
     must_lead_to(map, 0, "10.0.0.1", 7001);
     must_lead_to(map, 5460, "10.0.0.1", 7001);
@@ -128,7 +128,7 @@ static void must_be_whole(const struct hf_slot_map *map)
     must_lead_to(map, 16383, "10.0.0.1", 7001);
     ck_assert_uint_lt(replica, 4);
     ck_assert(!hf_node_is_target(map, replica));
-    ck_assert_str_eq(map->nodes[map->nodes[replica].master].id, "a");
+    ck_assert_str_eq(map->nodes[map->nodes[replica].master_index].id, "a");
 }
 
 START_TEST(a_map_is_the_same_from_every_form_of_reply)
@@ -199,13 +199,13 @@ START_TEST(a_cluster_without_slots_has_an_empty_map)
 {
     struct hf_slot_map *map = map_of(SLOTS, "[]", 2);
 
-    ck_assert_uint_eq(map->count, 0);
+    ck_assert_uint_eq(map->nodes_count, 0);
     ck_assert_uint_eq(hf_slot_map_count_covered(map), 0);
     hf_slot_map_free(map);
     map = map_of(SHARDS,
                  "[{'slots' [] 'nodes' [" NODE("a", "h", "1", "master") "]}]",
                  3);
-    ck_assert_uint_eq(map->count, 1);
+    ck_assert_uint_eq(map->nodes_count, 1);
     ck_assert_uint_eq(hf_slot_map_count_covered(map), 0);
     hf_slot_map_free(map);
 }
@@ -329,7 +329,7 @@ START_TEST(only_online_nodes_are_targets)
                        not[i]);
         map = map_of(SHARDS, notation, 3);
         must_lead_to(map, 0, NULL, 0);
-        ck_assert_uint_eq(map->owner[0], 0); /* whose it is stays known */
+        ck_assert_uint_eq(map->slot_owners[0], 0); /* whose it is stays known */
         hf_slot_map_free(map);
     }
     map = map_of(SHARDS, WITH_HEALTH(""), 3);
@@ -355,7 +355,7 @@ START_TEST(of_two_masters_of_a_shard_the_one_online_has_the_slots)
                        NODE("c", "h", "3", "replica"));
         map = map_of(SHARDS, notation, 3);
         must_lead_to(map, 0, "h", 2);
-        ck_assert_str_eq(map->nodes[map->nodes[2].master].id, "b");
+        ck_assert_str_eq(map->nodes[map->nodes[2].master_index].id, "b");
         hf_slot_map_free(map);
     }
 }
@@ -368,7 +368,7 @@ START_TEST(a_shard_without_a_master_has_no_target)
         "[{'slots' [0 9] 'nodes' [" NODE("a", "h", "1", "replica") "]}]", 3);
 
     must_lead_to(map, 0, NULL, 0);
-    ck_assert_uint_eq(map->nodes[0].master, HF_NO_NODE);
+    ck_assert_uint_eq(map->nodes[0].master_index, HF_NO_NODE);
     ck_assert(!hf_node_is_target(map, 0));
     ck_assert(hf_slot_map_is_equal(map, map));
     hf_slot_map_free(map);
@@ -545,7 +545,7 @@ START_TEST(every_slot_may_be_a_range_of_its_own)
     struct hf_slot_map *map = NULL;
 
     ck_assert_int_eq(read_slot_by_slot(&map, HF_NODES_MAX), HF_OK);
-    ck_assert_uint_eq(map->count, HF_NODES_MAX);
+    ck_assert_uint_eq(map->nodes_count, HF_NODES_MAX);
     ck_assert_uint_eq(hf_slot_map_count_covered(map), HF_SLOTS);
     must_lead_to(map, 0, "h0", 1);
     must_lead_to(map, 16383, "h1023", 1024);
@@ -646,7 +646,7 @@ START_TEST(a_moved_without_memory_changes_nothing)
 {
     struct hf_slot_map *map = hf_slot_map_new(&memory.hook);
 
-    for (uint16_t i = 0; i < map->room; i++)
+    for (uint16_t i = 0; i < map->nodes_capacity; i++)
         ck_assert_int_eq(hf_slot_map_set_slot(&map, i, "h", 1 + i), HF_OK);
     memory_fail_at(&memory, 1);
     ck_assert_int_eq(hf_slot_map_set_slot(&map, 0, "other", 1), HF_E_NOMEM);
@@ -667,16 +667,16 @@ START_TEST(a_moved_is_learned_for_its_slot_alone)
     struct hf_slot_map *map = map_of(SLOTS, OLD_SLOTS, 2);
 
     ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "10.0.0.2", 7002), HF_OK);
-    ck_assert_uint_eq(map->count, 4);
+    ck_assert_uint_eq(map->nodes_count, 4);
     must_lead_to(map, 6, "10.0.0.1", 7001);
     must_lead_to(map, 7, "10.0.0.2", 7002);
     must_lead_to(map, 8, "10.0.0.1", 7001);
     ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "10.0.0.5", 7005), HF_OK);
-    ck_assert_uint_eq(map->count, 5);
+    ck_assert_uint_eq(map->nodes_count, 5);
     ck_assert_str_eq(map->nodes[4].id, "");
     must_lead_to(map, 7, "10.0.0.5", 7005);
     ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "10.0.0.5", 7006), HF_OK);
-    ck_assert_uint_eq(map->count, 6);
+    ck_assert_uint_eq(map->nodes_count, 6);
     hf_slot_map_free(map);
 }
 END_TEST
@@ -687,7 +687,7 @@ START_TEST(a_moved_to_a_replica_makes_it_a_master)
     uint16_t replica = hf_slot_map_find_node(map, "10.0.0.4", 7004);
 
     ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "10.0.0.4", 7004), HF_OK);
-    ck_assert_uint_eq(map->count, 4);
+    ck_assert_uint_eq(map->nodes_count, 4);
     ck_assert(hf_node_is_target(map, replica));
     must_lead_to(map, 7, "10.0.0.4", 7004);
     must_lead_to(map, 8, "10.0.0.1", 7001);
@@ -702,7 +702,7 @@ START_TEST(a_moved_to_a_node_that_was_not_online_makes_it_a_target)
 
     must_lead_to(map, 0, NULL, 0);
     ck_assert_int_eq(hf_slot_map_set_slot(&map, 0, "h", 1), HF_OK);
-    ck_assert_uint_eq(map->count, 1);
+    ck_assert_uint_eq(map->nodes_count, 1);
     must_lead_to(map, 0, "h", 1);
     hf_slot_map_free(map);
 }
@@ -850,8 +850,8 @@ static struct hf_slot_map *map_in(struct state state)
 
     for (int slot = 0; slot < state.slots; slot++)
         ck_assert_int_eq(hf_slot_map_set_slot(&map, (uint16_t)slot, "h", 1), HF_OK);
-    map->info.is_ok = state.is_ok;
-    map->info.current_epoch = state.epoch;
+    map->cluster_info.is_ok = state.is_ok;
+    map->cluster_info.current_epoch = state.epoch;
     return map;
 }
 
@@ -900,7 +900,7 @@ START_TEST(info_reports_state_and_epoch)
     ck_assert_uint_eq(info.current_epoch, 6);
     ck_assert_uint_eq(info.my_epoch, 2);
     ck_assert_uint_eq(info.known_nodes, 6);
-    ck_assert_uint_eq(info.size, 3);
+    ck_assert_uint_eq(info.masters_with_slots, 3);
     ck_assert(read_info(&info, INFO("fail", "1234567890123456789")));
     ck_assert(!info.is_ok);
     ck_assert_uint_eq(info.current_epoch, 1234567890123456789);

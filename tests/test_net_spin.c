@@ -125,18 +125,18 @@ static uint32_t take_replies(struct world *w)
 static struct hf_spin_result wait_for_reply(struct world *w, uint32_t look_us)
 {
     int64_t left = w->batches[w->first % BATCHES].reply_us - w->now_us;
-    struct hf_spin_result wait = {.us = left > 0 ? left : 0};
+    struct hf_spin_result wait = {.duration_us = left > 0 ? left : 0};
 
-    wait.is_found = look_us > 0 && left <= look_us;
-    wait.cpu_us = wait.is_found ? wait.us : look_us;
-    if (left > 0 && !wait.is_found) {
+    wait.is_found_by_looking = look_us > 0 && left <= look_us;
+    wait.cpu_us = wait.is_found_by_looking ? wait.duration_us : look_us;
+    if (left > 0 && !wait.is_found_by_looking) {
         int64_t wakes = waking(w->machine, left - look_us);
 
-        wait.us += wakes;
+        wait.duration_us += wakes;
         wait.cpu_us += wakes + 2; /* to fall asleep, too */
     }
-    w->now_us += wait.us;
-    wait.answered = take_replies(w);
+    w->now_us += wait.duration_us;
+    wait.callers_answered = take_replies(w);
     return wait;
 }
 
@@ -160,7 +160,7 @@ static void live_once(struct world *w, struct hf_spin *spin, uint32_t look_us,
     tally->waits++;
     tally->looks += plan.look_us > 0;
     tally->measured += plan.is_measured;
-    tally->answered += wait.answered;
+    tally->answered += wait.callers_answered;
     tally->cpu_us += wait.cpu_us;
     if (spin && (plan.look_us > 0 || plan.is_measured))
         hf_spin_note(spin, plan, &wait);
@@ -387,9 +387,9 @@ static void wait_there(struct hf_spin *spin)
 {
     struct hf_spin_plan plan = hf_spin_plan(spin);
     bool looks = plan.look_us > 0;
-    struct hf_spin_result wait = {.is_found = looks, .answered = 1};
+    struct hf_spin_result wait = {.is_found_by_looking = looks, .callers_answered = 1};
 
-    wait.us = us_of(spin, looks);
+    wait.duration_us = us_of(spin, looks);
     if (looks || plan.is_measured)
         hf_spin_note(spin, plan, &wait);
 }

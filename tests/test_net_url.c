@@ -149,7 +149,8 @@ static const struct asked {
     {"rediss://h?tls_ca_dir=/d?", {.tls = &(struct hf_tls_options){.ca_dir = "/d?"}}},
     {"rediss://h?tls_crl=crl", {.tls = &(struct hf_tls_options){.crl_file = "crl"}}},
     {"rediss://h?tls_cert=c.pem", {.tls = &(struct hf_tls_options){.cert_file = "c.pem"}}},
-    {"rediss://h?tls_key=caf\xc3\xa9", {.tls = &(struct hf_tls_options){.key_file = "caf\xc3\xa9"}}},
+    {"rediss://h?tls_key=caf\xc3\xa9",
+     {.tls = &(struct hf_tls_options){.key_file = "caf\xc3\xa9"}}},
     {"rediss://h?tls_key_password=%01p%40+w%ff",
      {.tls = &(struct hf_tls_options){.key_password = "\x01p@+w\xff"}}},
     {"redis://h?replicas=0", {.replicas = 0}},
@@ -160,7 +161,8 @@ static const struct asked {
      {.replicas = HF_REPLICAS_MAJORITY, .replicas_timeout_ms = 3000}},
     {"rediss://h?tls_sni=other", {.tls = &(struct hf_tls_options){.server_name = "other"}}},
     {"rediss://h?tls_ciphers=ALL:!x%20y", {.tls = &(struct hf_tls_options){.ciphers = "ALL:!x y"}}},
-    {"rediss://h?tls_ciphersuites=T_A:T_B", {.tls = &(struct hf_tls_options){.ciphersuites = "T_A:T_B"}}},
+    {"rediss://h?tls_ciphersuites=T_A:T_B",
+     {.tls = &(struct hf_tls_options){.ciphersuites = "T_A:T_B"}}},
     {"rediss://h?tls_alpn=redis", {.tls = &(struct hf_tls_options){.alpn = "redis"}}},
     {"rediss://h?tls_verify=no", {.tls = &(struct hf_tls_options){.is_unverified = true}}},
     {"rediss://h?tls_verify=yes", {.tls = &(struct hf_tls_options){.is_unverified = false}}},
@@ -566,36 +568,36 @@ static const struct seeded {
 } seeded[] = {
     {"redis://h", {.topology = HF_STANDALONE}, .kind = HF_URL_TCP},
     {"redis+cluster://h",
-     {.topology = HF_CLUSTER, .count = 1, .list = {{"h", 6379}}}, .kind = HF_URL_TCP},
+     {.topology = HF_CLUSTER, .hosts_count = 1, .hosts = {{"h", 6379}}}, .kind = HF_URL_TCP},
     {"redis+cluster://me:pw@h:7000,[::1]:7001,a.b,[::2]/?sharded=off",
-     {.topology = HF_CLUSTER, .count = 4,
-      .list = {{"h", 7000}, {"::1", 7001}, {"a.b", 6379}, {"::2", 6379}},
+     {.topology = HF_CLUSTER, .hosts_count = 4,
+      .hosts = {{"h", 7000}, {"::1", 7001}, {"a.b", 6379}, {"::2", 6379}},
       .sharded = HF_SHARDED_OFF},
      .kind = HF_URL_TCP},
     {"rediss+cluster://longer,h?sharded=on&tls_ca=x",
-     {.topology = HF_CLUSTER, .count = 2,
-      .list = {{"longer", 6379}, {"h", 6379}}, .sharded = HF_SHARDED_ON},
+     {.topology = HF_CLUSTER, .hosts_count = 2,
+      .hosts = {{"longer", 6379}, {"h", 6379}}, .sharded = HF_SHARDED_ON},
      .kind = HF_URL_TLS},
     {"valkeys+cluster://h/0?sharded=auto",
-     {.topology = HF_CLUSTER, .count = 1, .list = {{"h", 6379}}}, .kind = HF_URL_TLS},
+     {.topology = HF_CLUSTER, .hosts_count = 1, .hosts = {{"h", 6379}}}, .kind = HF_URL_TLS},
     {"redis+cluster://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
-     {.topology = HF_CLUSTER, .count = HF_SEEDS_MAX,
-      .list = {{"1", 6379}, {"2", 6379}, {"3", 6379}, {"4", 6379},
-               {"5", 6379}, {"6", 6379}, {"7", 6379}, {"8", 6379},
-               {"9", 6379}, {"10", 6379}, {"11", 6379}, {"12", 6379},
-               {"13", 6379}, {"14", 6379}, {"15", 6379}, {"16", 6379}}},
+     {.topology = HF_CLUSTER, .hosts_count = HF_SEEDS_MAX,
+      .hosts = {{"1", 6379}, {"2", 6379}, {"3", 6379}, {"4", 6379},
+                {"5", 6379}, {"6", 6379}, {"7", 6379}, {"8", 6379},
+                {"9", 6379}, {"10", 6379}, {"11", 6379}, {"12", 6379},
+                {"13", 6379}, {"14", 6379}, {"15", 6379}, {"16", 6379}}},
      .kind = HF_URL_TCP},
     {"redis+sentinel://s,[::1]:1/my%20master/3?sentinel_user=a&"
      "sentinel_password=%40",
-     {.topology = HF_SENTINEL, .count = 2, .list = {{"s", 26379}, {"::1", 1}},
+     {.topology = HF_SENTINEL, .hosts_count = 2, .hosts = {{"s", 26379}, {"::1", 1}},
       .master = "my master"},
      .kind = HF_URL_TCP, .user = "a", .password = "@"},
     {"redis://me:pw@a:7000,[::1],b/3?replicas=1",
-     {.topology = HF_REPLICATED, .count = 3,
-      .list = {{"a", 7000}, {"::1", 6379}, {"b", 6379}}},
+     {.topology = HF_REPLICATED, .hosts_count = 3,
+      .hosts = {{"a", 7000}, {"::1", 6379}, {"b", 6379}}},
      .kind = HF_URL_TCP},
     {"valkeys://longer,h?tls_ca=x",
-     {.topology = HF_REPLICATED, .count = 2, .list = {{"longer", 6379}, {"h", 6379}}},
+     {.topology = HF_REPLICATED, .hosts_count = 2, .hosts = {{"longer", 6379}, {"h", 6379}}},
      .kind = HF_URL_TLS},
 };
 
@@ -643,15 +645,15 @@ START_TEST(addresses_to_map_are_kept)
                            "&map=10.0.0.5:7002=[::1%25x]:17002",
                            NULL),
         HF_OK);
-    ck_assert(hf_address_map_apply(seeds.map, &at));
+    ck_assert(hf_address_map_apply(seeds.address_map, &at));
     ck_assert_str_eq(at.host, "::1%x");
     ck_assert_uint_eq(at.port, 17002);
     hf_seeds_wipe(&seeds);
     ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, "redis://h?map=a=b", NULL), HF_OK);
-    ck_assert_ptr_nonnull(seeds.map);
+    ck_assert_ptr_nonnull(seeds.address_map);
     hf_seeds_wipe(&seeds);
     ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, "redis://h", NULL), HF_OK);
-    ck_assert_ptr_null(seeds.map); /* the space is only for those who need it */
+    ck_assert_ptr_null(seeds.address_map); /* the space is only for those who need it */
 }
 END_TEST
 
@@ -665,18 +667,18 @@ START_TEST(seeds_are_taken_apart_into_hosts)
     ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, t->text, NULL), HF_OK);
     ck_assert_int_eq((int)seeds.topology, (int)t->seeds.topology);
     ck_assert_int_eq((int)seeds.sharded, (int)t->seeds.sharded);
-    ck_assert_uint_eq(seeds.count, t->seeds.count);
-    ck_assert_mem_eq(seeds.list, t->seeds.list, sizeof seeds.list);
+    ck_assert_uint_eq(seeds.hosts_count, t->seeds.hosts_count);
+    ck_assert_mem_eq(seeds.hosts, t->seeds.hosts, sizeof seeds.hosts);
     ck_assert_str_eq(seeds.master, t->seeds.master);
     check_login(seeds.sentinel_login, t->user, t->password);
     hf_seeds_wipe(&seeds);
     ck_assert_int_eq((int)u.kind, t->kind);
-    if (seeds.count > 0) {
-        ck_assert_str_eq(u.host, seeds.list[0].host);
-        ck_assert_int_eq(u.port, seeds.list[0].port);
+    if (seeds.hosts_count > 0) {
+        ck_assert_str_eq(u.host, seeds.hosts[0].host);
+        ck_assert_int_eq(u.port, seeds.hosts[0].port);
     }
     hf_url_wipe(&u);
-    if (seeds.count == 0)
+    if (seeds.hosts_count == 0)
         return;
     ck_assert_int_eq(hf_url_parse(&u, t->text, NULL), HF_E_INVAL);
 }

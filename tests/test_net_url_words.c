@@ -150,7 +150,7 @@ START_TEST(the_url_is_an_option_too)
     set_ok("watchdog", "2m");
     parse_ok(NULL);
     ck_assert_int_eq(seeds.topology, HF_SENTINEL);
-    ck_assert_uint_eq(seeds.count, 2);
+    ck_assert_uint_eq(seeds.hosts_count, 2);
     ck_assert_str_eq(url.login->password, "x@y");
     ck_assert_str_eq(seeds.sentinel_login->user, "watcher");
     ck_assert_str_eq(seeds.sentinel_login->password, "pass");
@@ -183,7 +183,7 @@ START_TEST(map_may_be_given_several_times)
     set_ok("map", "c=d");
     ck_assert_str_eq(words, "&map=a%3Db&map=c%3Dd");
     parse_ok("redis+cluster://a,c");
-    ck_assert_ptr_nonnull(seeds.map);
+    ck_assert_ptr_nonnull(seeds.address_map);
     set_ok("map", NULL);
     ck_assert_str_eq(words, "");
 }
@@ -277,7 +277,8 @@ START_TEST(a_value_may_replace_one_that_fills_the_text)
 {
     char full[] = "&timeout=3s&db=2\0-----------";
 
-    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "timeout", "4s", &err), HF_OK);
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "timeout", "4s", &err),
+                     HF_OK);
     ck_assert_str_eq(full, "&db=2&timeout=4s");
     ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "timeout", "45s", &err),
                      HF_E_LIMIT);
@@ -286,20 +287,23 @@ START_TEST(a_value_may_replace_one_that_fills_the_text)
     ck_assert_str_eq(full, "&db=2&timeout=4s");
     ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "db", "3", &err), HF_OK);
     ck_assert_str_eq(full, "&timeout=4s&db=3");
-    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "db", NULL, &err), HF_OK);
-    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "timeout", "10000ms", &err),
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "db", NULL, &err),
+                     HF_OK);
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "timeout", "10000ms",
+                                          &err),
                      HF_OK);
     ck_assert_str_eq(full, "&timeout=10000ms");
     ck_assert_str_eq(full + sizeof "&timeout=3s&db=2", "-----------");
 }
 END_TEST
 
-/* Each entry of `map` is one more, so none has the bytes of another. */
+/* Each entry of `address_map` is one more, so none has the bytes of another. */
 START_TEST(one_more_entry_of_map_replaces_none)
 {
     char full[] = "&map=a%3Db\0----------";
 
-    ck_assert_int_eq(hf_named_options_set(full, sizeof "&map=a%3Db", "map", "c=d", &err), HF_E_LIMIT);
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&map=a%3Db", "map", "c=d", &err),
+                     HF_E_LIMIT);
     ck_assert_str_eq(full, "&map=a%3Db");
     ck_assert_str_eq(full + sizeof "&map=a%3Db", "----------");
 }
@@ -313,7 +317,8 @@ START_TEST(a_long_password_can_be_set_again)
     for (int i = 0; i < 3; i++) {
         memset(password, 'a' + i, sizeof password - 1);
         password[sizeof password - 1] = '\0';
-        ck_assert_msg(hf_named_options_set(long_words, sizeof long_words, "password", password, &err) ==
+        ck_assert_msg(hf_named_options_set(long_words, sizeof long_words, "password", password,
+                                           &err) ==
                           HF_OK,
                       "%s", err.text);
         ck_assert_uint_eq(strlen(long_words), strlen("&password=") + strlen(password));

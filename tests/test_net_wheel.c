@@ -51,7 +51,7 @@ static void world_open(int64_t now_ms)
     world = calloc(1, sizeof *world);
     ck_assert_ptr_nonnull(world);
     hf_wheel_init(&world->wheel, &hf_mem_libc, now_ms);
-    world->wheel.many_from = many_from;
+    world->wheel.many_from_count = many_from;
     for (int i = 0; i < TIMERS; i++)
         world->twins[i].timer.fire = no_fire;
     dice_seed = DICE_SEED;
@@ -138,7 +138,7 @@ static void check_next(void)
         if (t->comes_ms < first)
             first = t->comes_ms;
     }
-    ck_must(world->wheel.count == count, "the wheel knows how many are armed");
+    ck_must(world->wheel.timers_count == count, "the wheel knows how many are armed");
     ck_must(next <= first, "the loop does not sleep past a timer");
     ck_must(next >= now(), "the loop is not sent into the past");
     ck_must(count > 0 || next == HF_NEVER, "nobody is woken for nothing");
@@ -162,22 +162,24 @@ static size_t check_list(struct hf_timer *const *head)
 static void check_buckets(void)
 {
     const struct hf_wheel *w = &world->wheel;
-    size_t count = check_list(&w->due), low = (size_t)1 << w->low.bits;
+    size_t count = check_list(&w->due_timers), low = (size_t)1 << w->lowest_level.bucket_bits;
 
     for (size_t i = 0; i < low; i++) {
-        ck_must(bit_of(w->low.used, i) == (w->low.buckets[i] != NULL), "TIMER-4");
-        count += check_list(&w->low.buckets[i]);
+        ck_must(bit_of(w->lowest_level.used_bits, i) == (w->lowest_level.buckets[i] != NULL),
+                "TIMER-4");
+        count += check_list(&w->lowest_level.buckets[i]);
     }
     for (size_t i = 0; i < low / 64; i++)
-        ck_must(bit_of(w->low.summary, i) == (w->low.used[i] != 0), "TIMER-4");
+        ck_must(bit_of(w->lowest_level.summary, i) == (w->lowest_level.used_bits[i] != 0),
+                "TIMER-4");
     for (int level = 0; level < HF_WHEEL_UPPER; level++) {
         for (size_t i = 0; i < 1 << HF_WHEEL_UP_BITS; i++) {
-            ck_must(bit_of(w->up_used[level], i) == (w->up[level][i] != NULL),
+            ck_must(bit_of(w->upper_used_bits[level], i) == (w->upper_buckets[level][i] != NULL),
                     "TIMER-4");
-            count += check_list(&w->up[level][i]);
+            count += check_list(&w->upper_buckets[level][i]);
         }
     }
-    ck_must(count == w->count, "no timer is lost");
+    ck_must(count == w->timers_count, "no timer is lost");
 }
 
 /* After everything was popped: nothing that is due was left behind. */
@@ -581,7 +583,7 @@ START_TEST(wakings_are_bounded_by_the_timers)
     }
     for (int i = 0; i < TIMERS; i += 2)
         arm(&world->twins[i], plus(world->twins[i].due_ms, LOW));
-    while (world->wheel.count > 0) {
+    while (world->wheel.timers_count > 0) {
         advance(hf_wheel_next_ms(&world->wheel));
         ck_assert_int_gt(now(), last);
         last = now();

@@ -44,7 +44,7 @@ static void set_up(void)
     memset(&url, 0, sizeof url);
     (void)strcpy(url.host, "127.0.0.1");
     url.port = (uint16_t)port;
-    options = (struct hf_wire_options){.url = &url, .in_max = IN_MAX};
+    options = (struct hf_wire_options){.url = &url, .input_max = IN_MAX};
 }
 
 static void tear_down(void)
@@ -130,7 +130,7 @@ START_TEST(neither_side_waits_for_the_other_to_read)
     pthread_t thread;
     size_t len;
 
-    options.in_max = MANY;
+    options.input_max = MANY;
     meet();
     ck_assert_int_eq(pthread_create(&thread, NULL, talk_first, NULL), 0);
     ck_assert_int_eq(hf_wire_send(wire, bytes, MANY, in(LONG_MS)), HF_OK);

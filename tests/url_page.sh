@@ -14,7 +14,7 @@ differences() {
         my ($page, $url, $query) = map { slurp($_) } @ARGV;
         my (%scheme, %option, %advice, %shown);
         %scheme = map { $_ => 1 } table($url, "schemes") =~ /\{"([a-z+-]+:\/\/)"/g;
-        %option = map { $_ => 1 } table($query, "options") =~ /\{"(\w+)", take_/g;
+        %option = map { $_ => 1 } table($query, "options") =~ /\{"(\w+)", (?:set|add)_/g;
         %advice = table($query, "foreign") =~ /\{"(\w+)", "([^"]*)"\}/g;
         keys %scheme && keys %option && keys %advice or die "an empty table";
         for (split /\n/, $page) {

@@ -19,9 +19,9 @@ static bool parse_server_url(struct server_url *server, const char *text)
 
     if (hf_url_parse_seeds(&server->url, seeds, text, NULL) < 0)
         return false;
-    if (seeds->count == 0) {
-        (void)strcpy(seeds->list[0].host, server->url.host);
-        seeds->list[seeds->count++].port = server->url.port;
+    if (seeds->hosts_count == 0) {
+        (void)strcpy(seeds->hosts[0].host, server->url.host);
+        seeds->hosts[seeds->hosts_count++].port = server->url.port;
     }
     return true;
 }
@@ -35,11 +35,11 @@ static const char *plain_host(const char *host)
 
 static bool shares_host(const struct hf_seeds *a, const struct hf_seeds *b)
 {
-    for (uint32_t i = 0; i < a->count; i++)
-        for (uint32_t j = 0; j < b->count; j++)
-            if (a->list[i].port == b->list[j].port &&
-                strcasecmp(plain_host(a->list[i].host),
-                           plain_host(b->list[j].host)) == 0)
+    for (uint32_t i = 0; i < a->hosts_count; i++)
+        for (uint32_t j = 0; j < b->hosts_count; j++)
+            if (a->hosts[i].port == b->hosts[j].port &&
+                strcasecmp(plain_host(a->hosts[i].host),
+                           plain_host(b->hosts[j].host)) == 0)
                 return true;
     return false;
 }

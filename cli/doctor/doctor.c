@@ -26,7 +26,7 @@ static void set_options(struct doctor_facts *facts, const struct hf_url *url,
     facts->is_tracking = url->is_tracking;
     facts->is_tls = url->kind == HF_URL_TLS;
     facts->is_unverified = hf_url_tls(url)->is_unverified;
-    facts->map = seeds->map;
+    facts->map = seeds->address_map;
 }
 
 /* ---- the visit ---- */

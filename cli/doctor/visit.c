@@ -451,9 +451,9 @@ static void add_seeds(struct visit *a)
 {
     const struct hf_seeds *seeds = a->plan->seeds;
 
-    for (uint32_t i = 0; i < seeds->count; i++) {
+    for (uint32_t i = 0; i < seeds->hosts_count; i++) {
         struct doctor_server *s = doctor_server_new(
-            a->facts, seeds->list[i].host, seeds->list[i].port);
+            a->facts, seeds->hosts[i].host, seeds->hosts[i].port);
 
         if (!s)
             return;

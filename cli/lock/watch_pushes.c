@@ -135,7 +135,7 @@ bool cli_pushes_arm(struct cli_pushes *p, size_t i, const char *name, int64_t un
     hf_loop_unlock(p->loop);
     is_in_time = await_reply(p, until_ms);
     hf_loop_lock(p->loop);
-    mark->is_armed = is_in_time && p->is_answered && !p->command.is_by_ask &&
+    mark->is_armed = is_in_time && p->is_answered && !p->command.was_redirected_by_ask &&
                      hf_router_is_tracking(p->router);
     hf_loop_unlock(p->loop);
     return mark->is_armed;
@@ -149,7 +149,7 @@ static hf_status open_router(struct cli_pushes *p, const struct hf_url *url,
     struct hf_router_options options = {.seeds = seeds,
                                         .on_invalidated = on_invalidated,
                                         .on_trouble = on_trouble,
-                                        .is_attentive = is_attentive,
+                                        .must_detect_switch = is_attentive,
                                         .ctx = p};
     hf_status rc;
 

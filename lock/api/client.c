@@ -25,7 +25,7 @@
 /* Shorter, and the time of a reply over a long distance would be a suspicion. */
 #define SUSPECT_LEAST_MS 100
 #define DOUBT_AFTER_MS 1000
-#define ROLES_MAX_MS 5000 /* limit of options.roles_ms; equals LISTEN_MS (silence.c) */
+#define ROLES_MAX_MS 5000 /* limit of options.roles_interval_ms; equals LISTEN_MS (silence.c) */
 /* The greatest reply: of CLUSTER SLOTS, a range for each slot. Those of scripts
  * hold a name at most. */
 #define REPLY_MAX (16u << 20)
@@ -103,7 +103,7 @@ static hf_status create_router_and_label(struct hf_client *client,
         .on_trouble = on_trouble,
         .on_switched = hf_switch_on_switched,
         .on_invalidated = hf_track_on_invalidated,
-        .is_attentive = hf_switch_is_attentive,
+        .must_detect_switch = hf_switch_is_attentive,
         .ctx = client,
     };
     hf_status rc;
@@ -121,8 +121,8 @@ static hf_status create_router_and_label(struct hf_client *client,
     options.link.idle_check_ms = o->idle_check_ms;
     options.link.output_max = o->output_max < OP_BYTES_MAX ? OP_BYTES_MAX : o->output_max;
     options.link.reply_max = REPLY_MAX;
-    options.doubt_ms = doubt_after_ms(o);
-    options.roles_ms = hf_min_ms(o->watchdog_ms / 6, ROLES_MAX_MS);
+    options.doubt_after_ms = doubt_after_ms(o);
+    options.roles_interval_ms = hf_min_ms(o->watchdog_ms / 6, ROLES_MAX_MS);
     options.map_address = o->map_address;
     options.map_address_ctx = o->map_address_ctx;
     options.replicas_timeout_ms = o->replicas ? o->replicas_timeout_ms : 0;

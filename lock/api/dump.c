@@ -198,18 +198,18 @@ static void write_dump_lines(const struct hf_dump *dump,
 {
     char rest[64];
 
-    for (uint32_t at = 0; at < dump->len; at += (uint32_t)strlen(dump->text + at) + 1)
+    for (uint32_t at = 0; at < dump->text_len; at += (uint32_t)strlen(dump->text + at) + 1)
         write(ctx, dump->text + at);
-    if (dump->left_out == 0)
+    if (dump->lines_left_out == 0)
         return;
-    (void)snprintf(rest, sizeof rest, "... and %" PRIu64 " lines", dump->left_out);
+    (void)snprintf(rest, sizeof rest, "... and %" PRIu64 " lines", dump->lines_left_out);
     write(ctx, rest);
 }
 
 hf_status hf_client_dump(struct hf_client *client,
                          void (*write)(void *ctx, const char *line), void *ctx)
 {
-    struct hf_dump dump = {.mem = client->mem, .max = HF_DUMP_MAX};
+    struct hf_dump dump = {.mem = client->mem, .text_max = HF_DUMP_MAX};
     hf_status rc = HF_OK;
 
     if (hf_loop_forked(client->loop))

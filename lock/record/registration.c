@@ -38,7 +38,7 @@ static void on_registration_change(struct hf_subscription *s, bool is_live)
     hf_channel_registered(&line->channel, is_live);
     if (is_live) {
         notify_first_waiter_of_registration(line);
-    } else if (s->is_denied) {
+    } else if (s->is_refused_for_good) {
         line->is_registration_refused = true;
         hf_registration_end(line);
     }

@@ -125,7 +125,7 @@ static void init_command(struct hf_call *call,
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;
     call->command.on_replicas = on_replicas_answered;
     call->command.deadline_ms = call->deadline_ms;
-    call->command.redirected = done == on_command_done ? on_command_redirected : NULL;
+    call->command.on_redirected = done == on_command_done ? on_command_redirected : NULL;
     call->command.done = done;
 }
 
@@ -416,7 +416,7 @@ static void handle_error_reply(struct hf_call *call, struct hf_resp_value reply)
         send_call_again(call);
     } else if (patience == HF_PATIENCE_RETRIES_LOST) {
         handle_loss_by_proxy(call, reply);
-    } else if (patience == HF_PATIENCE_RETRIES || call->command.was_put_off) {
+    } else if (patience == HF_PATIENCE_RETRIES || call->command.is_error_temporary) {
         retry_later(call, reply);
     } else {
         call->is_refusal_by_proxy = false; /* this reply is the server's */
@@ -440,7 +440,7 @@ static void on_command_done(struct hf_command *command, enum hf_outcome outcome,
     struct hf_call *call = HF_OWNER_OF(command, struct hf_call, command);
 
     record_sending(call);
-    call->was_redirected_by_ask = command->is_by_ask;
+    call->was_redirected_by_ask = command->was_redirected_by_ask;
     if (outcome == HF_UNSENT)
         hf_call_end_unsent(call);
     else if (outcome == HF_UNKNOWN)

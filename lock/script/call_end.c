@@ -15,7 +15,7 @@
 
 const char *hf_call_advice(const struct hf_call *call, struct hf_resp_value reply)
 {
-    return call->command.names_itself ? NAMES_ITSELF : hf_advice_for_error(reply);
+    return call->command.was_redirected_to_itself ? NAMES_ITSELF : hf_advice_for_error(reply);
 }
 
 void hf_call_drop_declared(struct hf_call *call)
@@ -126,7 +126,7 @@ static void end_for_full_output(struct hf_call *call)
 
 void hf_call_end_unsent(struct hf_call *call)
 {
-    if (call->command.output_was_full && !call->patience_reason[0] &&
+    if (call->command.was_output_full && !call->patience_reason[0] &&
         !call->may_have_run)
         end_for_full_output(call);
     else

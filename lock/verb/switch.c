@@ -61,7 +61,7 @@ static void queue_switched_hold(struct hf_client *client, struct hf_hold *hold,
 {
     struct hf_lease copy, *lease = hf_hold_edit_lease(hold, &copy);
 
-    if (!hf_lease_switched(lease, hf_switched_has(which->sudden, hold->lock->slot)))
+    if (!hf_lease_switched(lease, hf_switched_has(which->sudden_slots, hold->lock->slot)))
         return;
     hf_hold_store_lease(hold, lease);
     if (hf_hold_ensure_work(hold)) {
@@ -89,7 +89,7 @@ void hf_switch_on_switched(void *ctx, const struct hf_switched *which)
     struct hf_client *client = ctx;
 
     for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));) {
-        if (!hf_switched_has(which->slots, lock->slot))
+        if (!hf_switched_has(which->switched_slots, lock->slot))
             continue;
         for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
             queue_switched_hold(client, hold, which);

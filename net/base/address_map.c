@@ -54,7 +54,7 @@ static bool read_port(struct hf_endpoint *out, struct hf_text port)
 }
 
 /* "[" address "]", with or without a port. */
-static bool read_literal(struct hf_endpoint *out, struct hf_text side)
+static bool read_address_in_brackets(struct hf_endpoint *out, struct hf_text side)
 {
     const char *end = memchr(side.ptr, ']', side.len);
     struct hf_text host, rest;
@@ -71,14 +71,14 @@ static bool read_literal(struct hf_endpoint *out, struct hf_text side)
 }
 
 /* A host with more than one colon is an IPv6 address and has no port. */
-static bool read_side(struct hf_endpoint *out, struct hf_text side)
+static bool read_host_and_port(struct hf_endpoint *out, struct hf_text side)
 {
     const char *colon = side.len ? memchr(side.ptr, ':', side.len) : NULL;
     size_t len;
 
     *out = (struct hf_endpoint){0};
     if (side.len && side.ptr[0] == '[')
-        return read_literal(out, side);
+        return read_address_in_brackets(out, side);
     if (!colon)
         return read_host(out, side);
     len = (size_t)(colon - side.ptr);
@@ -88,8 +88,8 @@ static bool read_side(struct hf_endpoint *out, struct hf_text side)
            read_port(out, (struct hf_text){colon + 1, side.len - len - 1});
 }
 
-static bool read_entry(struct hf_endpoint *from, struct hf_endpoint *to,
-                       struct hf_text entry)
+static bool read_map_entry(struct hf_endpoint *from, struct hf_endpoint *to,
+                           struct hf_text entry)
 {
     const char *sign = entry.len ? memchr(entry.ptr, '=', entry.len) : NULL;
     size_t len;
@@ -97,8 +97,8 @@ static bool read_entry(struct hf_endpoint *from, struct hf_endpoint *to,
     if (!sign)
         return false;
     len = (size_t)(sign - entry.ptr);
-    return read_side(from, (struct hf_text){entry.ptr, len}) &&
-           read_side(to, (struct hf_text){sign + 1, entry.len - len - 1});
+    return read_host_and_port(from, (struct hf_text){entry.ptr, len}) &&
+           read_host_and_port(to, (struct hf_text){sign + 1, entry.len - len - 1});
 }
 
 /* ---- searching ---- */
@@ -114,19 +114,19 @@ static bool is_same_host(const char *a, const char *b)
 }
 
 /* The entry for exactly this host and port (0: every port). */
-static bool find_entry(const struct hf_address_map *map, const struct hf_endpoint *at,
-                       uint16_t port, struct hf_endpoint *to)
+static bool find_map_entry(const struct hf_address_map *map, const struct hf_endpoint *at,
+                           uint16_t port, struct hf_endpoint *to)
 {
     struct hf_endpoint from;
 
     for (const char *p = map->text; *p; p += strlen(p) + 1)
-        if (read_entry(&from, to, (struct hf_text){p, strlen(p)}) &&
+        if (read_map_entry(&from, to, (struct hf_text){p, strlen(p)}) &&
             from.port == port && is_same_host(from.host, at->host))
             return true;
     return false;
 }
 
-static size_t end_of(const struct hf_address_map *map)
+static size_t map_text_len(const struct hf_address_map *map)
 {
     const char *p = map->text;
 
@@ -137,12 +137,12 @@ static size_t end_of(const struct hf_address_map *map)
 
 const char *hf_address_map_add(struct hf_address_map *map, struct hf_text entry)
 {
-    size_t end = end_of(map);
+    size_t end = map_text_len(map);
     struct hf_endpoint from, to, other;
 
-    if (!read_entry(&from, &to, entry))
+    if (!read_map_entry(&from, &to, entry))
         return form;
-    if (find_entry(map, &from, from.port, &other))
+    if (find_map_entry(map, &from, from.port, &other))
         return "this address is mapped twice";
     if (entry.len + 2 > sizeof map->text - end)
         return "there are too many addresses to map";
@@ -156,7 +156,7 @@ bool hf_address_map_apply(const struct hf_address_map *map,
 {
     struct hf_endpoint to;
 
-    if (!map || (!find_entry(map, at, at->port, &to) && !find_entry(map, at, 0, &to)))
+    if (!map || (!find_map_entry(map, at, at->port, &to) && !find_map_entry(map, at, 0, &to)))
         return false;
     if (to.port == 0)
         to.port = at->port;

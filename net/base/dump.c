@@ -14,19 +14,19 @@
 
 static void append_line(struct hf_dump *dump, const char *line, size_t len)
 {
-    if (dump->len + len + 1 > dump->max) {
-        dump->left_out++;
+    if (dump->text_len + len + 1 > dump->text_max) {
+        dump->lines_left_out++;
         return;
     }
-    if (dump->len + len + 1 > dump->room &&
-        !hf_mem_grow(dump->mem, &dump->text, &dump->room, 1, dump->len + len + 1,
-                     dump->max)) {
+    if (dump->text_len + len + 1 > dump->capacity &&
+        !hf_mem_grow(dump->mem, &dump->text, &dump->capacity, 1, dump->text_len + len + 1,
+                     dump->text_max)) {
         dump->is_out_of_memory = true;
         return;
     }
-    memcpy(dump->text + dump->len, line, len);
-    dump->len += (uint32_t)len;
-    dump->text[dump->len++] = '\0';
+    memcpy(dump->text + dump->text_len, line, len);
+    dump->text_len += (uint32_t)len;
+    dump->text[dump->text_len++] = '\0';
 }
 
 void hf_dump_line(struct hf_dump *dump, int depth, const char *format, ...)
@@ -36,8 +36,8 @@ void hf_dump_line(struct hf_dump *dump, int depth, const char *format, ...)
     va_list args;
     int wanted;
 
-    if (dump->left_out > 0) { /* full: no time is spent with the lock held */
-        dump->left_out++;
+    if (dump->lines_left_out > 0) { /* full: no time is spent with the lock held */
+        dump->lines_left_out++;
         return;
     }
     memset(line, ' ', len);
@@ -69,7 +69,7 @@ char *hf_dump_time(const struct hf_dump *dump, char dst[HF_DUMP_TIME_MAX],
 
 void hf_dump_fini(struct hf_dump *dump)
 {
-    hf_mem_free(dump->mem, dump->text, dump->room);
+    hf_mem_free(dump->mem, dump->text, dump->capacity);
     dump->text = NULL;
-    dump->room = dump->len = 0;
+    dump->capacity = dump->text_len = 0;
 }

@@ -8,10 +8,10 @@
 struct hf_dump {
     const struct hf_mem *mem;
     int64_t now_ms;             /* times are shown as distances from this one */
-    uint32_t max;               /* bytes of text */
+    uint32_t text_max;          /* bytes of text */
     char *text;                 /* lines, each followed by a NUL */
-    uint32_t len, room;
-    uint64_t left_out;          /* lines from the first one beyond max */
+    uint32_t text_len, capacity;
+    uint64_t lines_left_out;    /* lines from the first one beyond max */
     bool is_out_of_memory;
 };
 

@@ -62,22 +62,22 @@ bool hf_host_is_ipv6(const char *host)
 }
 
 /* No locale has a say in it. */
-static bool is_of_name(char c)
+static bool is_host_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
 }
 
-static bool is_host(const char *host)
+static bool is_host_text(const char *host)
 {
     const char *p = host;
 
-    while (is_of_name(*p))
+    while (is_host_name_char(*p))
         p++;
     if (!*p)
         return true;
     for (; *p; p++)
-        if (!is_of_name(*p) && *p != ':' && *p != '%')
+        if (!is_host_name_char(*p) && *p != ':' && *p != '%')
             return false;
     return hf_host_is_ipv6(host);
 }
@@ -94,7 +94,7 @@ bool hf_host_read(char dst[HF_HOST_MAX + 1], enum hf_host_kind *kind,
     if (is_known) {
         memcpy(host, text.ptr, text.len);
         host[text.len] = '\0';
-        if (strlen(host) != text.len || !is_host(host))
+        if (strlen(host) != text.len || !is_host_text(host))
             return false;
     }
     strcpy(dst, host);

@@ -11,7 +11,7 @@
 #include "net/net.h"
 
 /* The length of the character at `ptr` if it can be shown; 0: it cannot. */
-static size_t shown_len(const char *ptr, size_t len)
+static size_t printable_char_len(const char *ptr, size_t len)
 {
     uint32_t code;
     size_t step = hf_utf8_read(&code, ptr, len);
@@ -22,7 +22,7 @@ static size_t shown_len(const char *ptr, size_t len)
 void hf_error_sanitize(char *text, size_t len)
 {
     for (size_t i = 0, step; i < len; i += step) {
-        step = shown_len(text + i, len - i);
+        step = printable_char_len(text + i, len - i);
         if (step > 0)
             continue;
         text[i] = text[i] & 0x80 ? '?' : ' ';
@@ -108,7 +108,7 @@ hf_status hf_error_status(struct hf_error *e, hf_status status, const char *what
     return hf_error_set(e, status, "%s: %s", what, why);
 }
 
-static char *put_byte(char *d, unsigned char c)
+static char *put_escaped_byte(char *d, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
 
@@ -126,13 +126,13 @@ char *hf_error_quote(char *dst, size_t room, const void *ptr, size_t len)
     char *end = dst + room - sizeof "..."; /* where only the dots still fit */
 
     for (size_t i = 0, step; i < len; i += step) {
-        size_t plain = p[i] == '\\' ? 0 : shown_len(p + i, len - i);
+        size_t plain = p[i] == '\\' ? 0 : printable_char_len(p + i, len - i);
 
         if (d + (plain ? plain : sizeof "\\xHH" - 1) > end) {
             d = mempcpy(d, "...", 3);
             break;
         }
-        d = plain ? mempcpy(d, p + i, plain) : put_byte(d, (unsigned char)p[i]);
+        d = plain ? mempcpy(d, p + i, plain) : put_escaped_byte(d, (unsigned char)p[i]);
         step = plain ? plain : 1;
     }
     *d = '\0';

@@ -4,7 +4,7 @@
 #include "net/base/hash.h"
 #include "net/net.h"
 
-struct state {
+struct hash_state {
     uint64_t a, b, c, d;
 };
 
@@ -13,7 +13,7 @@ static uint64_t rotate_left(uint64_t x, unsigned bits)
     return x << bits | x >> (64 - bits);
 }
 
-static void round_once(struct state *s)
+static void mix_one_round(struct hash_state *s)
 {
     s->a += s->b;
     s->c += s->d;
@@ -28,7 +28,7 @@ static void round_once(struct state *s)
 }
 
 /* `count` bytes, 8 at most, the first of them lowest. */
-static uint64_t word_of(const unsigned char *p, size_t count)
+static uint64_t read_word(const unsigned char *p, size_t count)
 {
     uint64_t word = 0;
 
@@ -37,10 +37,10 @@ static uint64_t word_of(const unsigned char *p, size_t count)
     return word;
 }
 
-static void hash_word(struct state *s, uint64_t word)
+static void hash_word(struct hash_state *s, uint64_t word)
 {
     s->d ^= word;
-    round_once(s);
+    mix_one_round(s);
     s->a ^= word;
 }
 
@@ -48,16 +48,16 @@ uint64_t hf_hash(const struct hf_hash_key *key, const void *ptr, size_t len)
 {
     const unsigned char *p = ptr;
     size_t rest = len % 8;
-    struct state s = {key->a ^ UINT64_C(0x736f6d6570736575),
-                      key->b ^ UINT64_C(0x646f72616e646f6d),
-                      key->a ^ UINT64_C(0x6c7967656e657261),
-                      key->b ^ UINT64_C(0x7465646279746573)};
+    struct hash_state s = {key->a ^ UINT64_C(0x736f6d6570736575),
+                           key->b ^ UINT64_C(0x646f72616e646f6d),
+                           key->a ^ UINT64_C(0x6c7967656e657261),
+                           key->b ^ UINT64_C(0x7465646279746573)};
 
     for (; (size_t)(p - (const unsigned char *)ptr) + 8 <= len; p += 8)
-        hash_word(&s, word_of(p, 8));
-    hash_word(&s, word_of(p, rest) | (uint64_t)len << 56);
+        hash_word(&s, read_word(p, 8));
+    hash_word(&s, read_word(p, rest) | (uint64_t)len << 56);
     s.c ^= 0xff;
     for (int i = 0; i < 3; i++)
-        round_once(&s);
+        mix_one_round(&s);
     return s.a ^ s.b ^ s.c ^ s.d;
 }

@@ -7,36 +7,36 @@
 
 #include "net/base/assert.h"
 
-#define QUARTERS_BITS 2   /* four buckets for each power of two */
-#define QUARTERS (1u << QUARTERS_BITS)
+#define BUCKETS_PER_DOUBLING_BITS 2 /* four buckets for each power of two */
+#define BUCKETS_PER_DOUBLING (1u << BUCKETS_PER_DOUBLING_BITS)
 
 static_assert(HF_HISTOGRAM_BUCKETS ==
-                  (32 - QUARTERS_BITS) * QUARTERS + QUARTERS,
+                  (32 - BUCKETS_PER_DOUBLING_BITS) * BUCKETS_PER_DOUBLING + BUCKETS_PER_DOUBLING,
               "32 bits, the lowest three of which have a bucket a number");
 
 /* Returns how many low bits do not count. None below 8: there `| QUARTERS` replaces the
  * leading one bit. */
-static unsigned dropped_bits(uint32_t number)
+static unsigned count_dropped_bits(uint32_t number)
 {
-    return 31u - (unsigned)__builtin_clz(number | QUARTERS) - QUARTERS_BITS;
+    return 31u - (unsigned)__builtin_clz(number | BUCKETS_PER_DOUBLING) - BUCKETS_PER_DOUBLING_BITS;
 }
 
-static unsigned bucket_of(uint32_t number)
+static unsigned bucket_of_number(uint32_t number)
 {
-    unsigned dropped = dropped_bits(number);
+    unsigned dropped = count_dropped_bits(number);
 
-    return dropped * QUARTERS + (number >> dropped);
+    return dropped * BUCKETS_PER_DOUBLING + (number >> dropped);
 }
 
 /* The greatest number that it holds. */
-static uint64_t bucket_end(unsigned bucket)
+static uint64_t greatest_number_of_bucket(unsigned bucket)
 {
     unsigned dropped;
 
-    if (bucket < 2 * QUARTERS)
+    if (bucket < 2 * BUCKETS_PER_DOUBLING)
         return bucket;
-    dropped = bucket / QUARTERS - 1;
-    return ((uint64_t)(bucket - dropped * QUARTERS + 1) << dropped) - 1;
+    dropped = bucket / BUCKETS_PER_DOUBLING - 1;
+    return ((uint64_t)(bucket - dropped * BUCKETS_PER_DOUBLING + 1) << dropped) - 1;
 }
 
 void hf_histogram_add(struct hf_histogram *h, uint64_t number)
@@ -45,7 +45,7 @@ void hf_histogram_add(struct hf_histogram *h, uint64_t number)
     h->count++;
     h->sum += number;
     h->max = h->max > number ? h->max : number;
-    h->buckets[bucket_of((uint32_t)number)]++;
+    h->buckets[bucket_of_number((uint32_t)number)]++;
 }
 
 void hf_histogram_merge(struct hf_histogram *to,
@@ -59,7 +59,7 @@ void hf_histogram_merge(struct hf_histogram *to,
 }
 
 /* How many of them that is, at least one. */
-static uint64_t rank_of(const struct hf_histogram *h, double q)
+static uint64_t rank_of_quantile(const struct hf_histogram *h, double q)
 {
     double exact = q * (double)h->count;
     uint64_t rank;
@@ -79,10 +79,10 @@ uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q)
 
     if (h->count == 0)
         return 0;
-    rank = rank_of(h, q);
+    rank = rank_of_quantile(h, q);
     while ((seen += h->buckets[i]) < rank)
         i++;
-    end = bucket_end(i);
+    end = greatest_number_of_bucket(i);
     return end < h->max ? end : h->max;
 }
 
@@ -90,8 +90,8 @@ uint64_t hf_histogram_count_below(const struct hf_histogram *h, unsigned bits)
 {
     uint64_t count = 0;
 
-    HF_ASSERT(bits > QUARTERS_BITS && bits <= 32);
-    for (unsigned i = 0; i < (bits - 1) * QUARTERS; i++)
+    HF_ASSERT(bits > BUCKETS_PER_DOUBLING_BITS && bits <= 32);
+    for (unsigned i = 0; i < (bits - 1) * BUCKETS_PER_DOUBLING; i++)
         count += h->buckets[i];
     return count;
 }

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static void split(struct hf_info_line *line, const char *text, size_t len, const char *colon)
+static void split_line_at_colon(struct hf_info_line *line, const char *text, size_t len,
+                                const char *colon)
 {
     line->name = text;
     line->name_len = (size_t)(colon - text);
@@ -23,7 +24,7 @@ bool hf_info_next(const char **text, size_t *len, struct hf_info_line *line)
         *text += line_len + (end != NULL);
         *len -= line_len + (end != NULL);
         if ((colon = line_len > 0 ? memchr(at, ':', line_len) : NULL)) {
-            split(line, at, line_len, colon);
+            split_line_at_colon(line, at, line_len, colon);
             return true;
         }
     }

@@ -10,7 +10,7 @@
 
 /* ---- shared text ---- */
 
-static size_t size_of(size_t user_len, size_t password_len)
+static size_t login_size_in_bytes(size_t user_len, size_t password_len)
 {
     return sizeof(struct hf_login) + user_len + password_len + 2;
 }
@@ -28,7 +28,7 @@ struct hf_login *hf_login_new(const char *user, const char *password,
                            HF_LOGIN_MAX);
         return NULL;
     }
-    login = hf_mem_new(&hf_mem_libc, size_of(user_len, password_len));
+    login = hf_mem_new(&hf_mem_libc, login_size_in_bytes(user_len, password_len));
     if (!login) {
         (void)hf_error_set(err, HF_E_NOMEM, "out of memory");
         return NULL;
@@ -58,7 +58,7 @@ void hf_login_unref(struct hf_login *login)
 
     if (!login || atomic_fetch_sub(&login->references, 1) > 1)
         return;
-    size = size_of(login->user_len, login->password_len);
+    size = login_size_in_bytes(login->user_len, login->password_len);
     explicit_bzero(login, size);
     hf_mem_free(&hf_mem_libc, login, size);
 }
@@ -73,7 +73,7 @@ bool hf_login_is_equal(const struct hf_login *a, const struct hf_login *b)
 /* ---- words of a server ---- */
 
 /* Fewer bytes of a password are not a secret: they occur in any sentence. */
-#define STRETCH 4
+#define STRETCH_OF_WORDS 4
 /* A refusal does not need more, and the search costs this times the password. */
 #define WORDS_MAX 4096
 
@@ -92,7 +92,7 @@ static const char *const ordinary[] = {
      "default user. Are you sure your configuration is correct?"),
 };
 
-static bool is_ordinary(const char *ptr, size_t len)
+static bool is_ordinary_word(const char *ptr, size_t len)
 {
     for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
         if (strlen(ordinary[i]) == len && memcmp(ordinary[i], ptr, len) == 0)
@@ -103,9 +103,9 @@ static bool is_ordinary(const char *ptr, size_t len)
 bool hf_login_appears_in(const struct hf_login *login, const char *ptr, size_t len)
 {
     size_t whole = login ? login->password_len : 0;
-    size_t stretch = whole < STRETCH ? whole : STRETCH;
+    size_t stretch = whole < STRETCH_OF_WORDS ? whole : STRETCH_OF_WORDS;
 
-    if (whole == 0 || is_ordinary(ptr, len))
+    if (whole == 0 || is_ordinary_word(ptr, len))
         return false;
     if (len > WORDS_MAX)
         return true;

@@ -37,7 +37,7 @@ void hf_mem_free(const struct hf_mem *mem, void *ptr, size_t size)
 
 /* Returns the new size: double, so that growing costs O(1) for each element, but at
  * least the requested and at most the permitted size. */
-static size_t grown_room(size_t room, size_t want, size_t max)
+static size_t grown_capacity(size_t room, size_t want, size_t max)
 {
     size_t twice = room <= max / 2 ? room * 2 : max;
 
@@ -45,7 +45,7 @@ static size_t grown_room(size_t room, size_t want, size_t max)
 }
 
 /* An allocator's resize frees the old block as it is. */
-static void *resize_wiped(const struct hf_mem *mem, void *old, size_t old_size, size_t size)
+static void *resize_and_wipe_old(const struct hf_mem *mem, void *old, size_t old_size, size_t size)
 {
     void *grown = mem->resize(mem->ctx, NULL, 0, size);
 
@@ -71,10 +71,10 @@ static bool grow_array(const struct hf_mem *mem, void *ptr, uint32_t *room, size
         max = SIZE_MAX / size;
     if (want > max)
         return false;
-    next = grown_room(*room, want, max);
+    next = grown_capacity(*room, want, max);
     /* `ptr` is the address of a pointer to any type: copied, not cast. */
     memcpy(&old, ptr, sizeof old);
-    grown = is_wiped ? resize_wiped(mem, old, *room * size, next * size)
+    grown = is_wiped ? resize_and_wipe_old(mem, old, *room * size, next * size)
                      : mem->resize(mem->ctx, old, *room * size, next * size);
     if (!grown)
         return false;

@@ -15,18 +15,18 @@
 /* ---- setting ---- */
 
 /* Bytes that need no percent. */
-static bool is_plain(char c)
+static bool needs_no_percent(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            strchr("-._~/:", c);
 }
 
-static size_t encoded_len(const char *value)
+static size_t percent_encoded_len(const char *value)
 {
     size_t len = 0;
 
     for (; *value; value++)
-        len += is_plain(*value) ? 1 : 3;
+        len += needs_no_percent(*value) ? 1 : 3;
     return len;
 }
 
@@ -37,7 +37,7 @@ static char *percent_encode(char *dst, const char *value)
     for (; *value; value++) {
         unsigned char c = (unsigned char)*value;
 
-        if (is_plain(*value)) {
+        if (needs_no_percent(*value)) {
             *dst++ = *value;
             continue;
         }
@@ -50,7 +50,7 @@ static char *percent_encode(char *dst, const char *value)
 }
 
 /* The option of that name in the text, from its '&'; its end if it has none. */
-static char *find_option(char *words, const char *name)
+static char *find_option_in_words(char *words, const char *name)
 {
     size_t len = strlen(name);
 
@@ -61,28 +61,28 @@ static char *find_option(char *words, const char *name)
 }
 
 /* 0 at the end of the text. */
-static size_t option_len(const char *at)
+static size_t option_len_at(const char *at)
 {
     return *at ? 1 + strcspn(at + 1, "&") : 0;
 }
 
 /* Removes the option at `at`, if it is not the end of the text. It may be a password. */
-static void drop_one(char *at)
+static void wipe_option_at(char *at)
 {
-    size_t len = option_len(at), rest = strlen(at) - len;
+    size_t len = option_len_at(at), rest = strlen(at) - len;
 
     memmove(at, at + len, rest + 1);
     explicit_bzero(at + rest, len);
 }
 
-static void remove_option(char *words, const char *name)
+static void remove_option_of_name(char *words, const char *name)
 {
-    while (*find_option(words, name))
-        drop_one(find_option(words, name));
+    while (*find_option_in_words(words, name))
+        wipe_option_at(find_option_in_words(words, name));
 }
 
 /* Reads one option, only to find out whether it is valid. */
-static hf_status check_option(const char *word, struct hf_error *err)
+static hf_status check_option_word(const char *word, struct hf_error *err)
 {
     struct hf_seeds seeds = {0};
     struct hf_url url = {0};
@@ -108,11 +108,11 @@ hf_status hf_named_options_set(char *words, size_t room, const char *name, const
     if (!known)
         return HF_E_INVAL;
     if (!value) {
-        remove_option(words, known);
+        remove_option_of_name(words, known);
         return HF_OK;
     }
-    replaced = is_repeatable ? 0 : option_len(find_option(words, known));
-    more = 2 + strlen(known) + encoded_len(value);
+    replaced = is_repeatable ? 0 : option_len_at(find_option_in_words(words, known));
+    more = 2 + strlen(known) + percent_encoded_len(value);
     if (more >= room - used + replaced)
         return hf_error_set(err, HF_E_LIMIT,
                             "option %s: the options set by name would take more than %zu bytes",
@@ -120,9 +120,9 @@ hf_status hf_named_options_set(char *words, size_t room, const char *name, const
     if (!(word = malloc(more + 1))) /* the text may lack room for the former value and the new */
         return hf_error_set(err, HF_E_NOMEM, "out of memory");
     (void)percent_encode(word + snprintf(word, more + 1, "&%s=", known), value);
-    if ((rc = check_option(word, err)) == HF_OK) {
+    if ((rc = check_option_word(word, err)) == HF_OK) {
         if (!is_repeatable)
-            drop_one(find_option(words, known));
+            wipe_option_at(find_option_in_words(words, known));
         memcpy(words + used - replaced, word, more + 1);
     }
     hf_scan_free_secret(word);

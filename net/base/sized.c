@@ -11,7 +11,7 @@
  * is not a multiple of a pointer's size either. */
 #define SIZE_MOST 65536
 
-static size_t size_of(const void *from)
+static size_t read_size_member(const void *from)
 {
     size_t size;
 
@@ -20,7 +20,7 @@ static size_t size_of(const void *from)
 }
 
 /* Returns whether the program uses no member that this library does not have. */
-static bool is_known(const char *from, size_t own, size_t size)
+static bool are_unknown_members_zero(const char *from, size_t own, size_t size)
 {
     for (size_t i = own; i < size; i++)
         if (from[i])
@@ -31,15 +31,15 @@ static bool is_known(const char *from, size_t own, size_t size)
 hf_status hf_sized_read(void *to, const struct hf_sized *type, const void *from,
                         struct hf_error *err)
 {
-    size_t size = size_of(from);
+    size_t size = read_size_member(from);
 
-    HF_ASSERT(type->least > sizeof size && type->least <= type->size);
-    if (size < type->least || size > SIZE_MOST || size % sizeof(void *) != 0)
+    HF_ASSERT(type->size_least > sizeof size && type->size_least <= type->size);
+    if (size < type->size_least || size > SIZE_MOST || size % sizeof(void *) != 0)
         return hf_error_set(err, HF_E_INVAL,
                             "struct %s was not initialised: its size is %zu, not %zu "
                             "(use its initializer or init function)",
                             type->name, size, type->size);
-    if (!is_known(from, type->size, size))
+    if (!are_unknown_members_zero(from, type->size, size))
         return hf_error_set(err, HF_E_INVAL,
                             "the program sets a member of struct %s that this library, "
                             "version %s, does not have: it needs a later version",

@@ -5,12 +5,12 @@
 
 #include "net/net.h"
 
-/* One of the options structs. `least` is the end of the members that every version has:
+/* One of the options structs. `size_least` is the end of the members that every version has:
  * a smaller size is that of no version, so the struct was not initialised. */
 struct hf_sized {
     const char *name;           /* "hf_acquire_options" */
     size_t size;                /* in this library */
-    size_t least;
+    size_t size_least;
 };
 
 /* The same for a struct; every version has the members up to `member`. */

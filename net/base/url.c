@@ -26,25 +26,25 @@
 #define SERVER_PORT 6379   /* the default ports of Redis and of its sentinels */
 #define SENTINEL_PORT 26379
 
-static const char *find_char(struct hf_span in, char c)
+static const char *find_char_in_span(struct hf_span in, char c)
 {
     return memchr(in.from, c, (size_t)(in.to - in.from));
 }
 
 /* ---- characters ---- */
 
-static bool is_plain(unsigned char c)
+static bool is_printable_char(unsigned char c)
 {
     return c > ' ' && c != 127;
 }
 
 /* A file that was read with its newline, an address pasted with a space. */
-static hf_status check_text(const struct hf_scan *s)
+static hf_status check_url_text(const struct hf_scan *s)
 {
     const char *variable = strstr(s->text, "${");
 
     for (const char *p = s->text; *p; p++)
-        if (!is_plain((unsigned char)*p))
+        if (!is_printable_char((unsigned char)*p))
             return hf_scan_refuse(s, p, "a space or control character");
     if (variable)
         return hf_scan_refuse(s, variable, "this variable was not replaced; in a password, $ is"
@@ -53,14 +53,14 @@ static hf_status check_text(const struct hf_scan *s)
 }
 
 /* Bytes above 127 are left to the resolver, which may know the name. */
-static bool is_of_name(unsigned char c)
+static bool is_host_name_char(unsigned char c)
 {
-    return is_plain(c) && !strchr("/?#[]@:%\\$", c);
+    return is_printable_char(c) && !strchr("/?#[]@:%\\$", c);
 }
 
-static bool is_of_literal(unsigned char c)
+static bool is_ip_literal_char(unsigned char c)
 {
-    return is_of_name(c) || c == ':' || c == '%';
+    return is_host_name_char(c) || c == ':' || c == '%';
 }
 
 /* ---- scheme ---- */
@@ -89,7 +89,7 @@ static const struct {
 };
 
 /* Schemes have no case (RFC 3986, 3.1); `name` is in lower case. */
-static bool begins_with(const char *text, const char *name)
+static bool begins_with_ignoring_case(const char *text, const char *name)
 {
     for (; *name; text++, name++) {
         char c = *text;
@@ -102,14 +102,14 @@ static bool begins_with(const char *text, const char *name)
     return true;
 }
 
-#define BEGINNINGS                                                                  \
+#define URL_BEGINNINGS                                                              \
     "it begins with redis://, rediss://, redis+cluster://, redis+sentinel://, unix:// " \
     "or unix:@"
 
 static hf_status scan_scheme(struct hf_url *u, struct hf_scan *s)
 {
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-        if (!begins_with(s->at, schemes[i].name))
+        if (!begins_with_ignoring_case(s->at, schemes[i].name))
             continue;
         u->kind = schemes[i].kind;
         s->seeds->topology = schemes[i].topology;
@@ -119,14 +119,14 @@ static hf_status scan_scheme(struct hf_url *u, struct hf_scan *s)
     if (!*s->at)
         return hf_scan_refuse(s, s->at, "it is empty");
     return hf_scan_refuse(s, s->at,
-                          *s->at == '"' || *s->at == '\'' ? "without the quotes, " BEGINNINGS
-                                                          : BEGINNINGS);
+                          *s->at == '"' || *s->at == '\'' ? "without the quotes, " URL_BEGINNINGS
+                                                          : URL_BEGINNINGS);
 }
 
 /* ---- user and password ---- */
 
-static hf_status no_user(const struct hf_url *u, const struct hf_scan *s,
-                         const char *end)
+static hf_status refuse_at_sign_without_user(const struct hf_url *u, const struct hf_scan *s,
+                                             const char *end)
 {
     /* Only after unix:// may a path or an option contain an @. Elsewhere it ends a
      * password that contains the preceding / or ?. */
@@ -138,8 +138,8 @@ static hf_status no_user(const struct hf_url *u, const struct hf_scan *s,
 }
 
 /* Neither of them: no login. */
-static hf_status make_login(const struct hf_scan *s, struct hf_login **out,
-                            const char *user, const char *password)
+static hf_status create_login_if_given(const struct hf_scan *s, struct hf_login **out,
+                                       const char *user, const char *password)
 {
     struct hf_error err = {0};
 
@@ -151,24 +151,24 @@ static hf_status make_login(const struct hf_scan *s, struct hf_login **out,
 
 /* Up to the @ of the authority, which ends at `end`. A name alone is refused:
  * redis-cli takes it for a password, others for a user. */
-static hf_status scan_user(struct hf_url *u, struct hf_scan *s, const char *end)
+static hf_status scan_user_and_password(struct hf_url *u, struct hf_scan *s, const char *end)
 {
-    const char *at = find_char((struct hf_span){s->at, end}, '@');
+    const char *at = find_char_in_span((struct hf_span){s->at, end}, '@');
     char *user = NULL, *password = NULL;
     const char *colon;
     hf_status rc;
 
     if (!at)
-        return no_user(u, s, end);
-    if (find_char((struct hf_span){at + 1, end}, '@'))
+        return refuse_at_sign_without_user(u, s, end);
+    if (find_char_in_span((struct hf_span){at + 1, end}, '@'))
         return hf_scan_refuse(s, at, "in a user or password, @ is written %40");
-    colon = find_char((struct hf_span){s->at, at}, ':');
+    colon = find_char_in_span((struct hf_span){s->at, at}, ':');
     if (!colon)
         return hf_scan_refuse(s, at,
                               "before @ stands user:password or :password");
     if ((rc = hf_scan_secret(s, (struct hf_span){s->at, colon}, &user)) == HF_OK &&
         (rc = hf_scan_secret(s, (struct hf_span){colon + 1, at}, &password)) == HF_OK)
-        rc = make_login(s, &u->login, user, password);
+        rc = create_login_if_given(s, &u->login, user, password);
     hf_scan_free_secret(user);
     hf_scan_free_secret(password);
     s->at = at + 1;
@@ -177,17 +177,17 @@ static hf_status scan_user(struct hf_url *u, struct hf_scan *s, const char *end)
 
 /* ---- host and port ---- */
 
-static hf_status scan_literal(struct hf_url *u, struct hf_scan *s,
-                              const char *end)
+static hf_status scan_ip_literal(struct hf_url *u, struct hf_scan *s,
+                                 const char *end)
 {
-    struct hf_span part = {s->at + 1, find_char((struct hf_span){s->at, end}, ']')};
+    struct hf_span part = {s->at + 1, find_char_in_span((struct hf_span){s->at, end}, ']')};
     const char *zone;
     hf_status rc;
 
     if (!part.to)
         return hf_scan_refuse(s, s->at, "this [ has no ]");
-    rc = hf_scan_decode(s, part, u->host, sizeof u->host, is_of_literal);
-    zone = find_char(part, '%');
+    rc = hf_scan_decode(s, part, u->host, sizeof u->host, is_ip_literal_char);
+    zone = find_char_in_span(part, '%');
     if ((rc < 0 || !hf_host_is_ipv6(u->host)) && zone && strncmp(zone, "%25", 3) != 0)
         return hf_scan_refuse(s, zone, "the zone of an IPv6 address comes after %25: "
                                        "[fe80::1%25eth0]");
@@ -201,17 +201,17 @@ static hf_status scan_literal(struct hf_url *u, struct hf_scan *s,
     return HF_OK;
 }
 
-static hf_status scan_name(struct hf_url *u, struct hf_scan *s, const char *end)
+static hf_status scan_host_name(struct hf_url *u, struct hf_scan *s, const char *end)
 {
-    const char *colon = find_char((struct hf_span){s->at, end}, ':');
+    const char *colon = find_char_in_span((struct hf_span){s->at, end}, ':');
     struct hf_span part = {s->at, colon ? colon : end};
 
-    if (colon && find_char((struct hf_span){colon + 1, end}, ':'))
+    if (colon && find_char_in_span((struct hf_span){colon + 1, end}, ':'))
         return hf_scan_refuse(s, s->at, "an IPv6 address stands in brackets");
     if (part.from == part.to)
         return hf_scan_refuse(s, s->at, "the host is missing");
     s->at = part.to;
-    return hf_scan_decode(s, part, u->host, sizeof u->host, is_of_name);
+    return hf_scan_decode(s, part, u->host, sizeof u->host, is_host_name_char);
 }
 
 static hf_status scan_port(struct hf_url *u, struct hf_scan *s, const char *end)
@@ -233,32 +233,32 @@ static hf_status scan_port(struct hf_url *u, struct hf_scan *s, const char *end)
 static hf_status scan_host(struct hf_url *u, struct hf_scan *s, const char *end)
 {
     hf_status rc =
-        *s->at == '[' ? scan_literal(u, s, end) : scan_name(u, s, end);
+        *s->at == '[' ? scan_ip_literal(u, s, end) : scan_host_name(u, s, end);
 
     return rc < 0 ? rc : scan_port(u, s, end);
 }
 
 /* Reads several hosts; the first is also that of the URL. */
-static hf_status scan_seeds(struct hf_url *u, struct hf_scan *s, const char *end)
+static hf_status scan_several_hosts(struct hf_url *u, struct hf_scan *s, const char *end)
 {
     struct hf_seeds *seeds = s->seeds;
     hf_status rc = HF_OK;
 
     do {
-        const char *comma = find_char((struct hf_span){s->at, end}, ',');
+        const char *comma = find_char_in_span((struct hf_span){s->at, end}, ',');
 
-        if (seeds->count == HF_SEEDS_MAX)
+        if (seeds->hosts_count == HF_SEEDS_MAX)
             return hf_scan_refuse(s, s->at, "more than 16 hosts");
         memset(u->host, 0, sizeof u->host); /* the previous host may be longer */
         rc = scan_host(u, s, comma ? comma : end);
-        memcpy(seeds->list[seeds->count].host, u->host, sizeof u->host);
-        seeds->list[seeds->count++].port = u->port;
+        memcpy(seeds->hosts[seeds->hosts_count].host, u->host, sizeof u->host);
+        seeds->hosts[seeds->hosts_count++].port = u->port;
         s->at += comma != NULL;
         if (!comma)
             break;
     } while (rc == HF_OK);
-    memcpy(u->host, seeds->list[0].host, sizeof u->host);
-    u->port = seeds->list[0].port;
+    memcpy(u->host, seeds->hosts[0].host, sizeof u->host);
+    u->port = seeds->hosts[0].port;
     return rc;
 }
 
@@ -274,7 +274,7 @@ static const char *find_encoded_comma(const char *at, const char *end)
 static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s, const char *end)
 {
     const char *odd = find_encoded_comma(s->at, end);
-    unsigned several = find_char((struct hf_span){s->at, end}, ',') ? HF_REPLICATED
+    unsigned several = find_char_in_span((struct hf_span){s->at, end}, ',') ? HF_REPLICATED
                                                               : HF_STANDALONE;
 
     if (odd)
@@ -282,13 +282,13 @@ static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s, const char *end
     if (s->seeds->topology == HF_STANDALONE)
         s->seeds->topology = several;
     return s->seeds->topology == HF_STANDALONE ? scan_host(u, s, end)
-                                               : scan_seeds(u, s, end);
+                                               : scan_several_hosts(u, s, end);
 }
 
 /* ---- path ---- */
 
-static hf_status scan_path(struct hf_url *u, struct hf_scan *s,
-                           const char *from)
+static hf_status scan_socket_path(struct hf_url *u, struct hf_scan *s,
+                                  const char *from)
 {
     struct hf_span part = {from, from + strcspn(from, "?#")};
 
@@ -298,12 +298,12 @@ static hf_status scan_path(struct hf_url *u, struct hf_scan *s,
     return hf_scan_decode(s, part, u->path, sizeof u->path, NULL);
 }
 
-static hf_status scan_socket(struct hf_url *u, struct hf_scan *s,
-                             const char *end)
+static hf_status scan_unix_place(struct hf_url *u, struct hf_scan *s,
+                                 const char *end)
 {
     if (s->at < end)
         return hf_scan_refuse(s, s->at, "a Unix URL has no host: unix:///path");
-    return scan_path(u, s, end);
+    return scan_socket_path(u, s, end);
 }
 
 /* Whether there was a number is not to be seen from the number. */
@@ -317,7 +317,7 @@ static hf_status scan_database(struct hf_url *u, struct hf_scan *s,
     return *is_given ? hf_scan_database(s, part, &u->database) : HF_OK;
 }
 
-static hf_status scan_master(struct hf_scan *s)
+static hf_status scan_master_name(struct hf_scan *s)
 {
     struct hf_span part = {s->at + (*s->at == '/'), NULL};
 
@@ -332,8 +332,8 @@ static hf_status scan_master(struct hf_scan *s)
 
 /* ---- the whole ---- */
 
-static hf_status only_database_0(const struct hf_url *u,
-                                 const struct hf_scan *s, const char *at)
+static hf_status refuse_database_of_cluster(const struct hf_url *u,
+                                            const struct hf_scan *s, const char *at)
 {
     if (s->seeds->topology == HF_CLUSTER && u->database != 0)
         return hf_scan_refuse(s, at, "a cluster has database 0 alone");
@@ -341,35 +341,35 @@ static hf_status only_database_0(const struct hf_url *u,
 }
 
 /* Up to the options. */
-static hf_status scan_place(struct hf_url *u, struct hf_scan *s,
-                            const char *end, bool *has_database)
+static hf_status scan_hosts_and_path(struct hf_url *u, struct hf_scan *s,
+                                     const char *end, bool *has_database)
 {
     hf_status rc;
 
     if (u->kind == HF_URL_UNIX)
-        return scan_socket(u, s, end);
+        return scan_unix_place(u, s, end);
     rc = scan_hosts(u, s, end);
     if (rc == HF_OK && s->seeds->topology == HF_SENTINEL)
-        rc = scan_master(s);
+        rc = scan_master_name(s);
     return rc < 0 ? rc : scan_database(u, s, has_database);
 }
 
-static hf_status scan_rest(struct hf_url *u, struct hf_scan *s, const char *end)
+static hf_status scan_after_scheme(struct hf_url *u, struct hf_scan *s, const char *end)
 {
     bool has_database = false;
     hf_status rc;
 
-    if ((rc = scan_user(u, s, end)) < 0 ||
-        (rc = scan_place(u, s, end, &has_database)) < 0 ||
+    if ((rc = scan_user_and_password(u, s, end)) < 0 ||
+        (rc = scan_hosts_and_path(u, s, end, &has_database)) < 0 ||
         (rc = hf_scan_query(u, s, has_database)) < 0)
         return rc;
-    return only_database_0(u, s, end);
+    return refuse_database_of_cluster(u, s, end);
 }
 
 /* It cannot contain a user or password: the @ belongs to the name. */
-static hf_status scan_abstract(struct hf_url *u, struct hf_scan *s)
+static hf_status scan_abstract_socket(struct hf_url *u, struct hf_scan *s)
 {
-    hf_status rc = scan_path(u, s, s->at + strlen("unix:"));
+    hf_status rc = scan_socket_path(u, s, s->at + strlen("unix:"));
 
     u->kind = HF_URL_UNIX;
     return rc < 0 ? rc : hf_scan_query(u, s, false);
@@ -379,13 +379,13 @@ static hf_status scan_url(struct hf_url *u, struct hf_scan *s)
 {
     hf_status rc;
 
-    if ((rc = check_text(s)) < 0)
+    if ((rc = check_url_text(s)) < 0)
         return rc;
-    if (begins_with(s->at, "unix:@"))
-        return scan_abstract(u, s);
+    if (begins_with_ignoring_case(s->at, "unix:@"))
+        return scan_abstract_socket(u, s);
     if ((rc = scan_scheme(u, s)) < 0)
         return rc;
-    return scan_rest(u, s, s->at + strcspn(s->at, "/?#"));
+    return scan_after_scheme(u, s, s->at + strcspn(s->at, "/?#"));
 }
 
 void hf_url_hand_over(struct hf_url *out, struct hf_seeds *seeds, struct hf_url *from,
@@ -396,7 +396,7 @@ void hf_url_hand_over(struct hf_url *out, struct hf_seeds *seeds, struct hf_url 
     from->login = NULL;
     from->tls = NULL;
     found->sentinel_login = NULL;
-    found->map = NULL;
+    found->address_map = NULL;
 }
 
 hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
@@ -411,8 +411,8 @@ hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
     memset(&found, 0, sizeof found);
     rc = scan_url(&u, &s);
     if (rc == HF_OK)
-        rc = make_login(&s, &found.sentinel_login, s.sentinel_user,
-                        s.sentinel_password);
+        rc = create_login_if_given(&s, &found.sentinel_login, s.sentinel_user,
+                                   s.sentinel_password);
     hf_scan_free_secrets(&s);
     if (rc == HF_OK) /* last: a failure leaves both alone */
         hf_url_hand_over(out, seeds, &u, &found);
@@ -459,7 +459,7 @@ struct hf_tls_options *hf_url_writable_tls(struct hf_url *url)
     return url->tls;
 }
 
-static void free_tls(struct hf_tls_options *tls)
+static void free_tls_options(struct hf_tls_options *tls)
 {
     if (!tls)
         return;
@@ -470,14 +470,14 @@ static void free_tls(struct hf_tls_options *tls)
 void hf_url_wipe(struct hf_url *url)
 {
     hf_login_unref(url->login);
-    free_tls(url->tls);
+    free_tls_options(url->tls);
     explicit_bzero(url, sizeof *url);
 }
 
 void hf_seeds_wipe(struct hf_seeds *seeds)
 {
     hf_login_unref(seeds->sentinel_login);
-    hf_address_map_unref(seeds->map);
+    hf_address_map_unref(seeds->address_map);
     explicit_bzero(seeds, sizeof *seeds);
 }
 

@@ -49,11 +49,11 @@ struct hf_seeds {
         HF_SENTINEL,
         HF_REPLICATED             /* a master and its replicas, without sentinels */
     } topology;
-    uint32_t count;             /* of hosts; standalone: 0, the host is that of the URL */
+    uint32_t hosts_count;       /* of hosts; standalone: 0, the host is that of the URL */
     struct {
         char host[256];
         uint16_t port;
-    } list[HF_SEEDS_MAX];
+    } hosts[HF_SEEDS_MAX];
     char master[HF_MASTER_NAME_MAX];    /* its name in the sentinels' configuration */
     struct hf_login *sentinel_login;    /* for the sentinels; NULL: none. A copy
                                            borrows it */
@@ -63,8 +63,8 @@ struct hf_seeds {
         HF_SHARDED_OFF,
         HF_SHARDED_BOTH
     } sharded;
-    struct hf_address_map *map; /* of addresses that servers announce; NULL: none. A
-                                   copy borrows it */
+    struct hf_address_map *address_map; /* of addresses that servers announce; NULL: none. A copy
+                                           borrows it */
 };
 
 /* hf_url_parse - parses the URL of one server. HF_E_INVAL: the error has the position of the

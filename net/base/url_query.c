@@ -14,7 +14,7 @@
 /* A timeout of more than a day is a slip, not a wish. */
 #define TIME_MAX_MS (24 * 60 * 60 * 1000)
 
-static bool span_is(struct hf_span span, const char *text)
+static bool is_span_equal_to(struct hf_span span, const char *text)
 {
     size_t len = strlen(text);
 
@@ -25,56 +25,56 @@ static bool span_is(struct hf_span span, const char *text)
 /* ---- values ---- */
 
 /* The place of an option's value. */
-struct field {
+struct target_field {
     void *ptr;
     size_t size;
 };
 
-static hf_status take_text(const struct hf_scan *s, struct hf_span value,
-                           struct field to)
+static hf_status set_text(const struct hf_scan *s, struct hf_span value,
+                          struct target_field to)
 {
     return hf_scan_decode(s, value, to.ptr, to.size, NULL);
 }
 
-static hf_status take_secret(const struct hf_scan *s, struct hf_span value,
-                             struct field to)
+static hf_status set_secret(const struct hf_scan *s, struct hf_span value,
+                            struct target_field to)
 {
     return hf_scan_secret(s, value, to.ptr);
 }
 
 /* What a server takes for a client's name, and no other: elsewhere it would
  * just have none (CLIENT SETNAME). So are names in certificates, and ALPN's. */
-static bool is_of_word(unsigned char c)
+static bool is_word_char(unsigned char c)
 {
     return c > ' ' && c < 127;
 }
 
-static hf_status take_word(const struct hf_scan *s, struct hf_span value,
-                           struct field to)
+static hf_status set_printable_word(const struct hf_scan *s, struct hf_span value,
+                                    struct target_field to)
 {
-    return hf_scan_decode(s, value, to.ptr, to.size, is_of_word);
+    return hf_scan_decode(s, value, to.ptr, to.size, is_word_char);
 }
 
 /* Text for people. What is not UTF-8 is found later (client_options.c). */
-static bool is_of_line(unsigned char c)
+static bool is_line_char(unsigned char c)
 {
     return c >= ' ' && c != 127;
 }
 
-static hf_status take_line(const struct hf_scan *s, struct hf_span value,
-                           struct field to)
+static hf_status set_printable_line(const struct hf_scan *s, struct hf_span value,
+                                    struct target_field to)
 {
-    return hf_scan_decode(s, value, to.ptr, to.size, is_of_line);
+    return hf_scan_decode(s, value, to.ptr, to.size, is_line_char);
 }
 
-static hf_status take_database(const struct hf_scan *s, struct hf_span value,
-                               struct field to)
+static hf_status set_database(const struct hf_scan *s, struct hf_span value,
+                              struct target_field to)
 {
     return hf_scan_database(s, value, to.ptr);
 }
 
-static hf_status take_protocol(const struct hf_scan *s, struct hf_span value,
-                               struct field to)
+static hf_status set_protocol(const struct hf_scan *s, struct hf_span value,
+                              struct target_field to)
 {
     uint32_t n = 0;
     hf_status rc = hf_scan_number(s, value, 2, 3, "the protocol is 2 or 3", &n);
@@ -88,8 +88,8 @@ static const struct {
     uint32_t ms;
 } units[] = {{"ms", 1}, {"s", 1000}, {"", 1000}, {"m", 60 * 1000}};
 
-static hf_status take_time(const struct hf_scan *s, struct hf_span value,
-                           struct field to)
+static hf_status set_time(const struct hf_scan *s, struct hf_span value,
+                          struct target_field to)
 {
     static const char why[] = "a time is 500ms, 5s or 2m, from 1ms to a day";
     const char *unit = value.from + strspn(value.from, "0123456789");
@@ -97,7 +97,7 @@ static hf_status take_time(const struct hf_scan *s, struct hf_span value,
     hf_status rc;
 
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (!span_is((struct hf_span){unit, value.to}, units[i].name))
+        if (!is_span_equal_to((struct hf_span){unit, value.to}, units[i].name))
             continue;
         rc = hf_scan_number(s, (struct hf_span){value.from, unit}, 1,
                             TIME_MAX_MS / units[i].ms, why, &n);
@@ -107,62 +107,62 @@ static hf_status take_time(const struct hf_scan *s, struct hf_span value,
     return hf_scan_refuse(s, unit, why);
 }
 
-static hf_status take_verify(const struct hf_scan *s, struct hf_span value,
-                             struct field to)
+static hf_status set_tls_verify(const struct hf_scan *s, struct hf_span value,
+                                struct target_field to)
 {
-    *(bool *)to.ptr = span_is(value, "no");
-    return *(bool *)to.ptr || span_is(value, "yes")
+    *(bool *)to.ptr = is_span_equal_to(value, "no");
+    return *(bool *)to.ptr || is_span_equal_to(value, "yes")
                ? HF_OK
                : hf_scan_refuse(s, value.from, "write yes or no");
 }
 
-static hf_status take_sentinel_tls(const struct hf_scan *s, struct hf_span value,
-                                   struct field to)
+static hf_status set_sentinel_tls(const struct hf_scan *s, struct hf_span value,
+                                  struct target_field to)
 {
-    bool is_no = span_is(value, "no");
+    bool is_no = is_span_equal_to(value, "no");
     int which = is_no ? HF_SENTINEL_TLS_NO : HF_SENTINEL_TLS_YES;
 
-    if (!is_no && !span_is(value, "yes"))
+    if (!is_no && !is_span_equal_to(value, "yes"))
         return hf_scan_refuse(s, value.from, "write yes or no");
     memcpy(to.ptr, &which, sizeof which);
     return HF_OK;
 }
 
-static hf_status take_tracking(const struct hf_scan *s, struct hf_span value,
-                               struct field to)
+static hf_status set_tracking(const struct hf_scan *s, struct hf_span value,
+                              struct target_field to)
 {
-    *(bool *)to.ptr = span_is(value, "on");
-    return *(bool *)to.ptr || span_is(value, "off")
+    *(bool *)to.ptr = is_span_equal_to(value, "on");
+    return *(bool *)to.ptr || is_span_equal_to(value, "off")
                ? HF_OK
                : hf_scan_refuse(s, value.from, "write on or off");
 }
 
-static hf_status take_sharded(const struct hf_scan *s, struct hf_span value,
-                              struct field to)
+static hf_status set_sharded(const struct hf_scan *s, struct hf_span value,
+                             struct target_field to)
 {
     static const char *const names[] = {
         [HF_SHARDED_AUTO] = "auto", [HF_SHARDED_ON] = "on",
         [HF_SHARDED_OFF] = "off",   [HF_SHARDED_BOTH] = "both"};
 
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        if (span_is(value, names[i])) {
+        if (is_span_equal_to(value, names[i])) {
             memcpy(to.ptr, &i, sizeof i);
             return HF_OK;
         }
     return hf_scan_refuse(s, value.from, "write auto, on, off or both");
 }
 
-static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
-                               struct field to)
+static hf_status set_replicas(const struct hf_scan *s, struct hf_span value,
+                              struct target_field to)
 {
     static const char why[] = "write a number from 0 to 1024, majority or all";
     uint32_t n = 0;
     hf_status rc = HF_OK;
     int replicas;
 
-    if (span_is(value, "all")) {
+    if (is_span_equal_to(value, "all")) {
         replicas = HF_REPLICAS_ALL;
-    } else if (span_is(value, "majority")) {
+    } else if (is_span_equal_to(value, "majority")) {
         replicas = HF_REPLICAS_MAJORITY;
     } else {
         rc = hf_scan_number(s, value, 0, 1024, why, &n);
@@ -173,13 +173,13 @@ static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
 }
 
 /* One entry more. */
-static hf_status take_map(const struct hf_scan *s, struct hf_span value,
-                          struct field to)
+static hf_status add_address_map_entry(const struct hf_scan *s, struct hf_span value,
+                                       struct target_field to)
 {
     char entry[2 * HF_HOST_MAX + 64];
     struct hf_address_map **map = to.ptr;
     const char *why;
-    hf_status rc = hf_scan_decode(s, value, entry, sizeof entry, is_of_word);
+    hf_status rc = hf_scan_decode(s, value, entry, sizeof entry, is_word_char);
 
     if (rc < 0)
         return rc;
@@ -191,101 +191,104 @@ static hf_status take_map(const struct hf_scan *s, struct hf_span value,
 
 /* ---- the table ---- */
 
-#define FIELD(name)                                                            \
+#define URL_FIELD(name)                                                        \
     offsetof(struct hf_url, name), sizeof((struct hf_url *)0)->name,           \
         HF_STANDALONE
 #define TLS_FIELD(name)                                                        \
     offsetof(struct hf_tls_options, name),                                     \
-        sizeof((struct hf_tls_options *)0)->name, TLS
+        sizeof((struct hf_tls_options *)0)->name, APPLIES_TO_TLS
 #define SEEDS_FIELD(name)                                                      \
     offsetof(struct hf_seeds, name), sizeof((struct hf_seeds *)0)->name
 #define SCAN_FIELD(name)                                                       \
     offsetof(struct hf_scan, name), sizeof((struct hf_scan *)0)->name
 
 enum { DB }; /* the one that has another way to be given */
-#define ANY (-1) /* of seeds, whatever their topology */
-#define BY_NAME (-2) /* not in a URL; in the scan */
-#define TLS (-3) /* of all topologies, in the options of TLS */
+#define APPLIES_TO_SEEDS (-1) /* of seeds, whatever their topology */
+#define APPLIES_BY_NAME (-2) /* not in a URL; in the scan */
+#define APPLIES_TO_TLS (-3) /* of all topologies, in the options of TLS */
 
-static const struct option {
+static const struct option_row {
     const char *name;
-    hf_status (*take)(const struct hf_scan *s, struct hf_span value,
-                             struct field to);
-    size_t offset;               /* in struct hf_url, hf_tls_options, hf_seeds or hf_scan */
-    size_t size;
-    int topology;                /* whose option it is; 0: of all, in the URL */
+    hf_status (*set_value)(const struct hf_scan *s, struct hf_span value,
+                             struct target_field to);
+    size_t target_offset;        /* in struct hf_url, hf_tls_options, hf_seeds or hf_scan */
+    size_t target_size;
+    int applies_to;              /* whose option it is; 0: of all, in the URL */
 } options[] = {
-    [DB] = {"db", take_database, FIELD(database)},
-    {"protocol", take_protocol, FIELD(protocol)},
-    {"client_name", take_word, FIELD(client_name)},
-    {"label", take_line, FIELD(label)},
-    {"connect_timeout", take_time, FIELD(connect_timeout_ms)},
-    {"timeout", take_time, FIELD(timeout_ms)},
-    {"idle_check", take_time, FIELD(idle_check_ms)},
-    {"replicas", take_replicas, FIELD(replicas)},
-    {"replicas_timeout", take_time, FIELD(replicas_timeout_ms)},
-    {"tracking", take_tracking, FIELD(is_tracking)},
-    {"map", take_map, SEEDS_FIELD(map), ANY},
-    {"tls_ca", take_text, TLS_FIELD(ca_file)},
-    {"tls_ca_dir", take_text, TLS_FIELD(ca_dir)},
-    {"tls_crl", take_text, TLS_FIELD(crl_file)},
-    {"tls_cert", take_text, TLS_FIELD(cert_file)},
-    {"tls_key", take_text, TLS_FIELD(key_file)},
-    {"tls_key_password", take_text, TLS_FIELD(key_password)},
-    {"tls_sni", take_word, TLS_FIELD(server_name)},
-    {"tls_ciphers", take_text, TLS_FIELD(ciphers)},
-    {"tls_ciphersuites", take_text, TLS_FIELD(ciphersuites)},
-    {"tls_alpn", take_word, TLS_FIELD(alpn)},
-    {"tls_verify", take_verify, TLS_FIELD(is_unverified)},
-    {"sharded", take_sharded, SEEDS_FIELD(sharded), HF_CLUSTER},
-    {"sentinel_user", take_secret, SCAN_FIELD(sentinel_user), HF_SENTINEL},
-    {"sentinel_password", take_secret, SCAN_FIELD(sentinel_password), HF_SENTINEL},
-    {"sentinel_tls", take_sentinel_tls, offsetof(struct hf_url, sentinel_tls),
+    [DB] = {"db", set_database, URL_FIELD(database)},
+    {"protocol", set_protocol, URL_FIELD(protocol)},
+    {"client_name", set_printable_word, URL_FIELD(client_name)},
+    {"label", set_printable_line, URL_FIELD(label)},
+    {"connect_timeout", set_time, URL_FIELD(connect_timeout_ms)},
+    {"timeout", set_time, URL_FIELD(timeout_ms)},
+    {"idle_check", set_time, URL_FIELD(idle_check_ms)},
+    {"replicas", set_replicas, URL_FIELD(replicas)},
+    {"replicas_timeout", set_time, URL_FIELD(replicas_timeout_ms)},
+    {"tracking", set_tracking, URL_FIELD(is_tracking)},
+    {"map", add_address_map_entry, SEEDS_FIELD(address_map), APPLIES_TO_SEEDS},
+    {"tls_ca", set_text, TLS_FIELD(ca_file)},
+    {"tls_ca_dir", set_text, TLS_FIELD(ca_dir)},
+    {"tls_crl", set_text, TLS_FIELD(crl_file)},
+    {"tls_cert", set_text, TLS_FIELD(cert_file)},
+    {"tls_key", set_text, TLS_FIELD(key_file)},
+    {"tls_key_password", set_text, TLS_FIELD(key_password)},
+    {"tls_sni", set_printable_word, TLS_FIELD(server_name)},
+    {"tls_ciphers", set_text, TLS_FIELD(ciphers)},
+    {"tls_ciphersuites", set_text, TLS_FIELD(ciphersuites)},
+    {"tls_alpn", set_printable_word, TLS_FIELD(alpn)},
+    {"tls_verify", set_tls_verify, TLS_FIELD(is_unverified)},
+    {"sharded", set_sharded, SEEDS_FIELD(sharded), HF_CLUSTER},
+    {"sentinel_user", set_secret, SCAN_FIELD(sentinel_user), HF_SENTINEL},
+    {"sentinel_password", set_secret, SCAN_FIELD(sentinel_password), HF_SENTINEL},
+    {"sentinel_tls", set_sentinel_tls, offsetof(struct hf_url, sentinel_tls),
      sizeof((struct hf_url *)0)->sentinel_tls, HF_SENTINEL},
-    {"url", take_secret, SCAN_FIELD(url), BY_NAME},
-    {"user", take_secret, SCAN_FIELD(user), BY_NAME},
-    {"password", take_secret, SCAN_FIELD(password), BY_NAME},
-    {"watchdog", take_time, SCAN_FIELD(watchdog_ms), BY_NAME},
+    {"url", set_secret, SCAN_FIELD(url), APPLIES_BY_NAME},
+    {"user", set_secret, SCAN_FIELD(user), APPLIES_BY_NAME},
+    {"password", set_secret, SCAN_FIELD(password), APPLIES_BY_NAME},
+    {"watchdog", set_time, SCAN_FIELD(watchdog_ms), APPLIES_BY_NAME},
 };
 
 static_assert(HF_STANDALONE == 0, "what is of no topology is of the URL");
 #define OPTIONS (sizeof options / sizeof *options)
 
-static bool is_of_tls(const struct option *o)
+static bool is_tls_option(const struct option_row *o)
 {
-    return o->topology == TLS;
+    return o->applies_to == APPLIES_TO_TLS;
 }
 
 /* The struct that has its value. */
-static void *base_of(struct hf_url *u, struct hf_scan *s, const struct option *o)
+static void *struct_of_option(struct hf_url *u, struct hf_scan *s, const struct option_row *o)
 {
-    if (is_of_tls(o))
+    if (is_tls_option(o))
         return u->tls;
-    if (o->take == take_secret || o->topology == BY_NAME)
+    if (o->set_value == set_secret || o->applies_to == APPLIES_BY_NAME)
         return s;
-    return o->topology && o->take != take_sentinel_tls ? (void *)s->seeds : (void *)u;
+    return o->applies_to && o->set_value != set_sentinel_tls ? (void *)s->seeds : (void *)u;
 }
 
-static hf_status read_option(struct hf_url *u, struct hf_scan *s, const struct option *o,
+static hf_status read_option(struct hf_url *u, struct hf_scan *s, const struct option_row *o,
                              struct hf_span value)
 {
-    if (is_of_tls(o) && !hf_url_writable_tls(u))
+    if (is_tls_option(o) && !hf_url_writable_tls(u))
         return hf_error_set(s->err, HF_E_NOMEM, "out of memory");
-    return o->take(s, value, (struct field){(char *)base_of(u, s, o) + o->offset, o->size});
+    return o->set_value(s, value,
+                        (struct target_field){(char *)struct_of_option(u, s, o) + o->target_offset,
+                                              o->target_size});
 }
 
 /* Returns whether the option exists for URLs of this kind. */
-static bool is_meant(const struct hf_scan *s, const struct option *o)
+static bool applies_to_url(const struct hf_scan *s, const struct option_row *o)
 {
-    return o->topology == 0 || o->topology == ANY || o->topology == TLS ||
-           o->topology == (int)s->seeds->topology;
+    return o->applies_to == 0 || o->applies_to == APPLIES_TO_SEEDS ||
+           o->applies_to == APPLIES_TO_TLS ||
+           o->applies_to == (int)s->seeds->topology;
 }
 
-static const struct option *option_named(const struct hf_scan *s,
-                                         struct hf_span name)
+static const struct option_row *option_named(const struct hf_scan *s,
+                                             struct hf_span name)
 {
     for (size_t i = 0; i < OPTIONS; i++)
-        if (is_meant(s, &options[i]) && span_is(name, options[i].name))
+        if (applies_to_url(s, &options[i]) && is_span_equal_to(name, options[i].name))
             return &options[i];
     return NULL;
 }
@@ -329,26 +332,26 @@ static const struct {
 };
 
 /* Refuses an option of holdfast that another kind of URL has. */
-static hf_status refuse_other(const struct hf_scan *s, struct hf_span name)
+static hf_status refuse_option_of_other_url(const struct hf_scan *s, struct hf_span name)
 {
     char why[200];
 
     for (size_t i = 0; i < OPTIONS; i++)
-        if (options[i].topology > 0 && span_is(name, options[i].name)) {
+        if (options[i].applies_to > 0 && is_span_equal_to(name, options[i].name)) {
             (void)snprintf(why, sizeof why, "'%s' is for %s URLs", options[i].name,
-                           options[i].topology == HF_CLUSTER ? "redis+cluster://"
+                           options[i].applies_to == HF_CLUSTER ? "redis+cluster://"
                                                              : "redis+sentinel://");
             return hf_scan_refuse(s, name.from, why);
         }
     return HF_OK;
 }
 
-static hf_status refuse_foreign(const struct hf_scan *s, struct hf_span name)
+static hf_status refuse_option_of_other_library(const struct hf_scan *s, struct hf_span name)
 {
     char why[200];
 
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (span_is(name, foreign[i].name)) {
+        if (is_span_equal_to(name, foreign[i].name)) {
             (void)snprintf(why, sizeof why, "'%s' is not an option here: %s",
                            foreign[i].name, foreign[i].advice);
             return hf_scan_refuse(s, name.from, why);
@@ -358,25 +361,25 @@ static hf_status refuse_foreign(const struct hf_scan *s, struct hf_span name)
 
 /* ---- one option ---- */
 
-static bool is_listed(const struct hf_scan *s, const struct option *o, bool is_tls)
+static bool is_shown_in_message(const struct hf_scan *s, const struct option_row *o, bool is_tls)
 {
-    return is_meant(s, o) && (is_tls || !is_of_tls(o));
+    return applies_to_url(s, o) && (is_tls || !is_tls_option(o));
 }
 
 /* The option that is probably meant, of those of this URL, or of all if `s` is NULL. NULL:
  * none is near. */
-static const struct option *nearest_option(const struct hf_scan *s, struct hf_span name,
-                                           bool is_tls)
+static const struct option_row *nearest_option(const struct hf_scan *s, struct hf_span name,
+                                               bool is_tls)
 {
     size_t len = (size_t)(name.to - name.from);
     int best = len >= LONG_WORD ? 3 : 2;
-    const struct option *near = NULL;
+    const struct option_row *near = NULL;
 
     for (size_t i = 0; i < OPTIONS && len <= HF_WORD_MAX; i++) {
         int distance =
             hf_word_distance(name.from, len, options[i].name, strlen(options[i].name));
 
-        if (distance >= best || (s && !is_listed(s, &options[i], is_tls)))
+        if (distance >= best || (s && !is_shown_in_message(s, &options[i], is_tls)))
             continue;
         best = distance;
         near = &options[i];
@@ -384,17 +387,17 @@ static const struct option *nearest_option(const struct hf_scan *s, struct hf_sp
     return near;
 }
 
-static hf_status refuse_name(const struct hf_scan *s, struct hf_span name,
-                             bool is_tls)
+static hf_status refuse_unknown_option(const struct hf_scan *s, struct hf_span name,
+                                       bool is_tls)
 {
-    const struct option *near = nearest_option(s, name, is_tls);
+    const struct option_row *near = nearest_option(s, name, is_tls);
     char why[460];
     size_t len = (size_t)snprintf(why, sizeof why, "%s%s%she options here are",
                                   near ? "did you mean '" : "", near ? near->name : "",
                                   near ? "'? T" : "t");
 
     for (size_t i = 0; i < OPTIONS && len < sizeof why; i++)
-        if (is_listed(s, &options[i], is_tls))
+        if (is_shown_in_message(s, &options[i], is_tls))
             len += (size_t)snprintf(why + len, sizeof why - len, "%s %s",
                                     i ? "," : "", options[i].name);
     return hf_scan_refuse(s, name.from, why);
@@ -406,18 +409,20 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
     struct hf_span name = {s->at + 1, s->at + 1 + strcspn(s->at + 1, "=&#")};
     struct hf_span value = {name.to + (*name.to == '='),
                             name.to + strcspn(name.to, "&#")};
-    const struct option *o = option_named(s, name);
+    const struct option_row *o = option_named(s, name);
     unsigned bit;
     hf_status rc;
 
-    if (!o && ((rc = refuse_other(s, name)) < 0 || (rc = refuse_foreign(s, name)) < 0))
+    if (!o &&
+        ((rc = refuse_option_of_other_url(s, name)) < 0 ||
+         (rc = refuse_option_of_other_library(s, name)) < 0))
         return rc;
     if (!o)
-        return refuse_name(s, name, hf_url_uses_tls(u));
-    if (is_of_tls(o) && u->kind != HF_URL_TLS && !s->tls_at)
-        s->tls_at = name.from;
+        return refuse_unknown_option(s, name, hf_url_uses_tls(u));
+    if (is_tls_option(o) && u->kind != HF_URL_TLS && !s->first_tls_option)
+        s->first_tls_option = name.from;
     bit = 1u << (o - options);
-    if (*given & bit && o->take != take_map)
+    if (*given & bit && o->set_value != add_address_map_entry)
         return hf_scan_refuse(s, name.from, "this is given twice");
     if (value.from == value.to)
         return hf_scan_refuse(s, value.from, "a value is missing: name=value");
@@ -436,26 +441,26 @@ hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s, bool has_database)
     if (rc == HF_OK && *s->at)
         return hf_scan_refuse(s, s->at,
                               "in a password or an option, # is written %23");
-    if (rc == HF_OK && s->tls_at && !hf_url_uses_tls(u))
-        return hf_scan_refuse(s, s->tls_at, "this needs TLS: rediss:// or rediss+...://");
+    if (rc == HF_OK && s->first_tls_option && !hf_url_uses_tls(u))
+        return hf_scan_refuse(s, s->first_tls_option, "this needs TLS: rediss:// or rediss+...://");
     return rc;
 }
 
 /* ---- options by name ---- */
 
-static const struct option *table_row_of_option(struct hf_span name)
+static const struct option_row *table_row_of_option(struct hf_span name)
 {
     for (size_t i = 0; i < OPTIONS; i++)
-        if (span_is(name, options[i].name))
+        if (is_span_equal_to(name, options[i].name))
             return &options[i];
     return NULL;
 }
 
 /* The name is the program's, and no part of a password: it may be quoted. */
-static hf_status refuse_word(const char *name, struct hf_error *err)
+static hf_status refuse_unknown_name(const char *name, struct hf_error *err)
 {
     size_t len = strlen(name);
-    const struct option *near = nearest_option(NULL, (struct hf_span){name, name + len}, true);
+    const struct option_row *near = nearest_option(NULL, (struct hf_span){name, name + len}, true);
     char quoted[HF_WORD_MAX * 4];
 
     (void)hf_error_quote(quoted, sizeof quoted, name, len);
@@ -473,32 +478,32 @@ static hf_status refuse_word(const char *name, struct hf_error *err)
 
 const char *hf_scan_find_option(const char *name, bool *is_repeatable, struct hf_error *err)
 {
-    const struct option *o = table_row_of_option((struct hf_span){name, name + strlen(name)});
+    const struct option_row *o = table_row_of_option((struct hf_span){name, name + strlen(name)});
 
     if (!o) {
-        (void)refuse_word(name, err);
+        (void)refuse_unknown_name(name, err);
         return NULL;
     }
-    *is_repeatable = o->take == take_map;
+    *is_repeatable = o->set_value == add_address_map_entry;
     return o->name;
 }
 
 /* The next one. Its name is in the table, because hf_scan_find_option has found it. */
-static const struct option *next_word(struct hf_scan *s, struct hf_span *value)
+static const struct option_row *next_option_word(struct hf_scan *s, struct hf_span *value)
 {
     struct hf_span name = {s->at + 1, s->at + 1 + strcspn(s->at + 1, "=")};
-    const struct option *o = table_row_of_option(name);
+    const struct option_row *o = table_row_of_option(name);
 
     *value = (struct hf_span){name.to + (*name.to == '='), name.to + strcspn(name.to, "&")};
     s->at = value->to;
-    s->option = o ? o->name : "?";
+    s->option_name = o ? o->name : "?";
     return o;
 }
 
 hf_status hf_scan_check_option(struct hf_url *u, struct hf_scan *s)
 {
     struct hf_span value;
-    const struct option *o = next_word(s, &value);
+    const struct option_row *o = next_option_word(s, &value);
 
     if (!o)
         return hf_scan_refuse(s, s->at, "there is no such option");
@@ -507,13 +512,13 @@ hf_status hf_scan_check_option(struct hf_url *u, struct hf_scan *s)
     return read_option(u, s, o, value);
 }
 
-static hf_status scan_word(struct hf_url *u, struct hf_scan *s, const struct option *o,
-                           struct hf_span value)
+static hf_status scan_named_option(struct hf_url *u, struct hf_scan *s, const struct option_row *o,
+                                   struct hf_span value)
 {
-    if (!is_meant(s, o) && o->topology != BY_NAME)
-        return refuse_other(s, (struct hf_span){o->name, o->name + strlen(o->name)});
-    if (is_of_tls(o) && u->kind != HF_URL_TLS && !s->tls_at)
-        s->tls_at = o->name;
+    if (!applies_to_url(s, o) && o->applies_to != APPLIES_BY_NAME)
+        return refuse_option_of_other_url(s, (struct hf_span){o->name, o->name + strlen(o->name)});
+    if (is_tls_option(o) && u->kind != HF_URL_TLS && !s->first_tls_option)
+        s->first_tls_option = o->name;
     return read_option(u, s, o, value);
 }
 
@@ -523,23 +528,23 @@ hf_status hf_scan_named_options(struct hf_url *u, struct hf_scan *s, bool of_cli
 
     while (rc == HF_OK && *s->at) {
         struct hf_span value;
-        const struct option *o = next_word(s, &value);
+        const struct option_row *o = next_option_word(s, &value);
 
         if (!o)
             return hf_scan_refuse(s, s->at, "there is no such option");
-        if ((o->topology == BY_NAME) == of_client)
-            rc = scan_word(u, s, o, value);
+        if ((o->applies_to == APPLIES_BY_NAME) == of_client)
+            rc = scan_named_option(u, s, o, value);
     }
-    if (rc < 0 || !s->tls_at || hf_url_uses_tls(u))
+    if (rc < 0 || !s->first_tls_option || hf_url_uses_tls(u))
         return rc;
-    s->option = s->tls_at;
+    s->option_name = s->first_tls_option;
     return hf_scan_refuse(s, s->at, "this needs TLS: rediss:// or rediss+...://");
 }
 
 /* ---- options from elsewhere ---- */
 
-static hf_status set_option(struct hf_url *url, const struct option *o,
-                            const void *from, struct hf_error *err)
+static hf_status set_tls_option_from_program(struct hf_url *url, const struct option_row *o,
+                                             const void *from, struct hf_error *err)
 {
     if (!hf_url_uses_tls(url))
         return hf_error_set(err, HF_E_INVAL,
@@ -547,7 +552,7 @@ static hf_status set_option(struct hf_url *url, const struct option *o,
                             o->name);
     if (!hf_url_writable_tls(url))
         return hf_error_set(err, HF_E_NOMEM, "out of memory");
-    memcpy((char *)url->tls + o->offset, from, o->size);
+    memcpy((char *)url->tls + o->target_offset, from, o->target_size);
     return HF_OK;
 }
 
@@ -556,11 +561,12 @@ hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
 {
     hf_status rc = HF_OK;
 
-    for (const struct option *o = options; o < options + OPTIONS; o++) {
-        const char *from = (const char *)tls + o->offset;
+    for (const struct option_row *o = options; o < options + OPTIONS; o++) {
+        const char *from = (const char *)tls + o->target_offset;
 
-        if (rc == HF_OK && is_of_tls(o) && *from) /* of a given text, and of true, this is not 0 */
-            rc = set_option(url, o, from, err);
+        if (rc == HF_OK && is_tls_option(o) &&
+            *from) /* of a given text, and of true, this is not 0 */
+            rc = set_tls_option_from_program(url, o, from, err);
     }
     return rc;
 }

@@ -12,8 +12,8 @@
 hf_status hf_scan_refuse(const struct hf_scan *s, const char *at,
                          const char *why)
 {
-    if (s->option)
-        return hf_error_set(s->err, HF_E_INVAL, "option %s: %s", s->option, why);
+    if (s->option_name)
+        return hf_error_set(s->err, HF_E_INVAL, "option %s: %s", s->option_name, why);
     return hf_error_set(s->err, HF_E_INVAL,
                         "the URL is wrong at character %zu: %s",
                         (size_t)(at - s->text) + 1, why);

@@ -16,13 +16,13 @@ struct hf_scan {
     const char *at;
     struct hf_error *err;
     struct hf_seeds *seeds;
-    const char *tls_at;          /* the first option of TLS in a URL that is plain; NULL:
-                                    none. It is right with sentinel_tls=yes */
-    char *sentinel_user;         /* from hf_scan_secret; NULL: not given */
+    const char *first_tls_option; /* the first option of TLS in a URL that is plain; NULL: none. It
+                                     is right with sentinel_tls=yes */
+    char *sentinel_user;          /* from hf_scan_secret; NULL: not given */
     char *sentinel_password;
 
     /* What a program sets by name (named_options.h), and a URL has elsewhere or not at all. */
-    const char *option;          /* the one that is read, for errors; NULL: this is a URL */
+    const char *option_name;     /* the one that is read, for errors; NULL: this is a URL */
     char *url;                   /* these three from hf_scan_secret; NULL: not given */
     char *user;
     char *password;

@@ -15,7 +15,7 @@ static const struct {
                  {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
                  {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
 
-static bool is_tail(unsigned char c)
+static bool is_continuation_byte(unsigned char c)
 {
     return (c & 0xc0) == 0x80;
 }
@@ -45,7 +45,7 @@ size_t hf_utf8_read(uint32_t *code, const char *ptr, size_t len)
         return 0;
     *code = p[0] & (0x7fu >> want); /* a lead byte: `want` ones and a zero */
     for (size_t i = 1; i < want; i++) {
-        if (!is_tail(p[i]))
+        if (!is_continuation_byte(p[i]))
             return 0;
         *code = *code << 6 | (p[i] & 0x3fu);
     }
@@ -68,7 +68,7 @@ size_t hf_utf8_complete_len(const char *ptr, size_t len)
     uint32_t code;
 
     for (size_t back = 0; back < 3 && last > 0; back++)
-        if (!is_tail((unsigned char)ptr[--last]))
+        if (!is_continuation_byte((unsigned char)ptr[--last]))
             break;
     return len > 0 && hf_utf8_read(&code, ptr + last, len - last) == 0 ? last
                                                                        : len;

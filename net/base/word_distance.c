@@ -4,13 +4,13 @@
 
 #include "net/base/assert.h"
 
-static int smaller_of(int a, int b)
+static int smaller_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
 /* Returns whether the two characters before i and j are the same, in the other order. */
-static int is_exchange(const char *a, size_t i, const char *b, size_t j)
+static int are_swapped(const char *a, size_t i, const char *b, size_t j)
 {
     return i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
 }
@@ -30,10 +30,10 @@ int hf_word_distance(const char *a, size_t a_len, const char *b, size_t b_len)
                 row[j] = (int)(i + j);
                 continue;
             }
-            row[j] = smaller_of(smaller_of(above[j], row[j - 1]) + 1,
-                                above[j - 1] + (a[i - 1] != b[j - 1]));
-            if (is_exchange(a, i, b, j))
-                row[j] = smaller_of(row[j], two_above[j - 2] + 1);
+            row[j] = smaller_int(smaller_int(above[j], row[j - 1]) + 1,
+                                 above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (are_swapped(a, i, b, j))
+                row[j] = smaller_int(row[j], two_above[j - 2] + 1);
         }
     }
     return rows[a_len % 3][b_len];

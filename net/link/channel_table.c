@@ -7,7 +7,7 @@
 #include "net/base/assert.h"
 #include "net/base/mem.h"
 
-static struct hf_subscription *subscription_of(struct hf_list *node)
+static struct hf_subscription *subscription_of_node(struct hf_list *node)
 {
     return HF_OWNER_OF(node, struct hf_subscription, node);
 }
@@ -24,28 +24,28 @@ void hf_channel_table_init(struct hf_channel_table *table, struct hf_loop *loop,
     table->loop = loop;
     table->mem = mem;
     table->count = 0;
-    table->added = 0;
-    table->walks = NULL;
-    table->room = FEW_CHANNELS;
-    table->buckets = table->few;
-    init_buckets(table->few, FEW_CHANNELS);
+    table->added_count = 0;
+    table->active_walks = NULL;
+    table->buckets_count = FEW_CHANNELS;
+    table->buckets = table->few_buckets;
+    init_buckets(table->few_buckets, FEW_CHANNELS);
 }
 
 void hf_channel_table_fini(struct hf_channel_table *table)
 {
-    if (table->buckets != table->few)
+    if (table->buckets != table->few_buckets)
         hf_mem_free(table->mem, table->buckets, CHANNEL_BUCKETS * sizeof *table->buckets);
-    table->room = FEW_CHANNELS;
-    table->buckets = table->few;
+    table->buckets_count = FEW_CHANNELS;
+    table->buckets = table->few_buckets;
 }
 
 struct hf_list *hf_channel_bucket(struct hf_channel_table *table,
                                   const char *ptr, size_t len)
 {
-    return &table->buckets[hf_loop_hash(table->loop, ptr, len) % table->room];
+    return &table->buckets[hf_loop_hash(table->loop, ptr, len) % table->buckets_count];
 }
 
-static void add_to_bucket(struct hf_channel_table *table, struct hf_subscription *s)
+static void add_subscription_to_bucket(struct hf_channel_table *table, struct hf_subscription *s)
 {
     hf_list_push(hf_channel_bucket(table, s->channel, s->channel_len), &s->node);
 }
@@ -60,13 +60,13 @@ static void grow_buckets(struct hf_channel_table *table)
         return;
     init_buckets(buckets, CHANNEL_BUCKETS);
     table->buckets = buckets;
-    table->room = CHANNEL_BUCKETS;
+    table->buckets_count = CHANNEL_BUCKETS;
     for (size_t i = 0; i < FEW_CHANNELS; i++)
-        while (!hf_list_is_empty(&table->few[i])) {
-            struct hf_subscription *s = subscription_of(table->few[i].next);
+        while (!hf_list_is_empty(&table->few_buckets[i])) {
+            struct hf_subscription *s = subscription_of_node(table->few_buckets[i].next);
 
             hf_list_remove(&s->node);
-            add_to_bucket(table, s);
+            add_subscription_to_bucket(table, s);
         }
 }
 
@@ -81,21 +81,22 @@ void hf_channel_table_add(struct hf_channel_table *table,
                           struct hf_subscription *s)
 {
     HF_ASSERT(hf_loop_is_locked(table->loop) && s->channel_len > 0);
-    s->added = ++table->added;
-    if (table->count++ >= FEW_CHANNELS && table->room == FEW_CHANNELS && !table->walks)
+    s->added_number = ++table->added_count;
+    if (table->count++ >= FEW_CHANNELS && table->buckets_count == FEW_CHANNELS &&
+        !table->active_walks)
         grow_buckets(table);
-    add_to_bucket(table, s);
+    add_subscription_to_bucket(table, s);
 }
 
 void hf_channel_table_remove(struct hf_channel_table *table,
                              struct hf_subscription *s)
 {
     HF_ASSERT(hf_loop_is_locked(table->loop) && table->count > 0);
-    for (struct hf_channel_walk *walk = table->walks; walk; walk = walk->outer)
-        if (walk->next == &s->node)
-            walk->next = s->node.next;
+    for (struct hf_channel_walk *walk = table->active_walks; walk; walk = walk->outer_walk)
+        if (walk->next_node == &s->node)
+            walk->next_node = s->node.next;
     hf_list_remove(&s->node);
-    if (--table->count == 0 && !table->walks)
+    if (--table->count == 0 && !table->active_walks)
         hf_channel_table_fini(table);
 }
 
@@ -107,9 +108,9 @@ hf_channel_table_find_same_channel(struct hf_channel_table *table,
         hf_channel_bucket(table, s->channel, s->channel_len);
 
     for (struct hf_list *l = bucket->next; l != bucket; l = l->next)
-        if (hf_subscription_is_for(subscription_of(l), s->channel, s->channel_len,
+        if (hf_subscription_is_for(subscription_of_node(l), s->channel, s->channel_len,
                                    s->is_sharded))
-            return subscription_of(l);
+            return subscription_of_node(l);
     return NULL;
 }
 
@@ -119,8 +120,8 @@ size_t hf_channel_walk_count(const struct hf_channel_walk *walk, const char *ptr
     size_t n = 0;
 
     for (struct hf_list *l = walk->bucket->next; l != walk->bucket; l = l->next)
-        n += subscription_of(l)->added <= walk->last &&
-             hf_subscription_is_for(subscription_of(l), ptr, len, is_sharded);
+        n += subscription_of_node(l)->added_number <= walk->last_added_number &&
+             hf_subscription_is_for(subscription_of_node(l), ptr, len, is_sharded);
     return n;
 }
 
@@ -128,28 +129,28 @@ void hf_channel_walk_begin(struct hf_channel_table *table,
                            struct hf_channel_walk *walk, struct hf_list *bucket)
 {
     walk->bucket = bucket;
-    walk->next = bucket->next;
-    walk->last = table->added;
-    walk->outer = table->walks;
-    table->walks = walk;
+    walk->next_node = bucket->next;
+    walk->last_added_number = table->added_count;
+    walk->outer_walk = table->active_walks;
+    table->active_walks = walk;
 }
 
 struct hf_subscription *hf_channel_walk_next(struct hf_channel_table *table,
                                              struct hf_channel_walk *walk)
 {
-    struct hf_list *l = walk->next;
+    struct hf_list *l = walk->next_node;
 
-    if (l == walk->bucket || subscription_of(l)->added > walk->last) {
-        table->walks = walk->outer;
+    if (l == walk->bucket || subscription_of_node(l)->added_number > walk->last_added_number) {
+        table->active_walks = walk->outer_walk;
         return NULL;
     }
-    walk->next = l->next;
-    return subscription_of(l);
+    walk->next_node = l->next;
+    return subscription_of_node(l);
 }
 
-static void each_in_bucket(struct hf_channel_table *table, struct hf_list *bucket,
-                           struct hf_pubsub *ps,
-                           void (*act)(struct hf_pubsub *, struct hf_subscription *))
+static void call_for_each_in_bucket(struct hf_channel_table *table, struct hf_list *bucket,
+                                    struct hf_pubsub *ps,
+                                    void (*act)(struct hf_pubsub *, struct hf_subscription *))
 {
     struct hf_subscription *s;
     struct hf_channel_walk walk;
@@ -168,7 +169,7 @@ void hf_channel_table_each(struct hf_channel_table *table, struct hf_pubsub *ps,
 
     hf_list_init(&none);
     hf_channel_walk_begin(table, &outer, &none);
-    for (uint32_t i = 0; i < table->room; i++)
-        each_in_bucket(table, &table->buckets[i], ps, act);
+    for (uint32_t i = 0; i < table->buckets_count; i++)
+        call_for_each_in_bucket(table, &table->buckets[i], ps, act);
     (void)hf_channel_walk_next(table, &outer);
 }

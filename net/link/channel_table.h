@@ -23,13 +23,13 @@ struct hf_subscription {
     struct hf_list route_node;
     /* Used by hf_pubsub only. */
     struct hf_list node;
-    uint64_t added;             /* its number among the subscriptions of hf_pubsub */
+    uint64_t added_number;      /* its number among the subscriptions of hf_pubsub */
     struct hf_pubsub *pubsub;   /* NULL: not added */
-    struct hf_pubsub_order *order;   /* the pending SUBSCRIBE */
+    struct hf_pubsub_order *pending_order; /* the pending SUBSCRIBE */
     bool is_live;               /* the owner may read these two in on_change */
-    bool is_denied;             /* the server refused it, and would refuse a retry: NOPERM, ERR */
-    bool has_inherited;         /* the server may still send messages for the channel
-                                   because of a subscription that was dropped */
+    bool is_refused_for_good;   /* the server refused it, and would refuse a retry: NOPERM, ERR */
+    bool may_get_old_messages;  /* the server may still send messages for the channel because of a
+                                   subscription that was dropped */
 };
 
 /* Up to FEW_CHANNELS take no memory of their own. Ten thousand are ten in a bucket. */
@@ -40,21 +40,21 @@ struct hf_subscription {
  * subscriptions that they add are not visited. */
 struct hf_channel_walk {
     struct hf_list *bucket;
-    struct hf_list *next;
-    uint64_t last;              /* the number of the youngest subscription to visit */
-    struct hf_channel_walk *outer;
+    struct hf_list *next_node;
+    uint64_t last_added_number; /* the number of the youngest subscription to visit */
+    struct hf_channel_walk *outer_walk;
 };
 
 struct hf_channel_table {
     struct hf_loop *loop;       /* for its hash key */
     uint32_t count;
-    uint64_t added;             /* subscriptions added since its creation */
-    struct hf_channel_walk *walks;  /* that have not ended, the innermost first */
+    uint64_t added_count;       /* subscriptions added since its creation */
+    struct hf_channel_walk *active_walks; /* that have not ended, the innermost first */
     const struct hf_mem *mem;
-    uint32_t room;              /* FEW_CHANNELS or CHANNEL_BUCKETS; it does not change
-                                   during a walk */
-    struct hf_list *buckets;    /* `few`, or memory of their own */
-    struct hf_list few[FEW_CHANNELS];
+    uint32_t buckets_count;     /* FEW_CHANNELS or CHANNEL_BUCKETS; it does not change during a
+                                   walk */
+    struct hf_list *buckets;    /* `few_buckets`, or memory of their own */
+    struct hf_list few_buckets[FEW_CHANNELS];
 };
 
 /* hf_channel_table_init - begins with an empty table.

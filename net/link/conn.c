@@ -12,7 +12,7 @@
 
 #define READ_MIN (16 * 1024)      /* room for one read; stays in the L1 cache */
 #define READ_LEAST 1024           /* room that is kept while nothing arrives */
-#define IN_MAX UINT32_MAX         /* the parser's limits refuse long before */
+#define INPUT_MAX UINT32_MAX      /* the parser's limits refuse long before */
 #define WRITE_LEAST 1024          /* the same for commands */
 #define TAPE_LEAST 64             /* the same, nodes */
 #define TAPE_FIRST 256            /* nodes */
@@ -24,20 +24,20 @@ static_assert(sizeof(struct hf_expected_reply) <= 16, "four to a cache line");
 
 bool hf_conn_ok(const struct hf_conn *c)
 {
-    return c->first <= c->unsent && c->unsent <= c->last &&
-           c->last - c->first <= c->places_capacity &&
-           c->out_start <= c->out_end && c->out_end <= c->out_room &&
-           c->unwritten + c->withdrawn_bytes <= c->out_end - c->out_start &&
-           c->in_len <= c->in_room &&
-           (c->state == HF_CONN_READY || c->first == c->unsent);
+    return c->first <= c->first_unsent && c->first_unsent <= c->end &&
+           c->end - c->first <= c->places_capacity &&
+           c->out_start <= c->out_end && c->out_end <= c->out_capacity &&
+           c->unwritten_bytes + c->withdrawn_bytes <= c->out_end - c->out_start &&
+           c->in_len <= c->in_capacity &&
+           (c->state == HF_CONN_READY || c->first == c->first_unsent);
 }
 
-static void set_state(struct hf_conn *c, enum hf_conn_state state)
+static void set_conn_state(struct hf_conn *c, enum hf_conn_state state)
 {
     c->state = state;
 }
 
-static void count_unanswered(struct hf_conn *c, enum hf_outcome outcome)
+static void count_ended_without_reply(struct hf_conn *c, enum hf_outcome outcome)
 {
     if (outcome == HF_UNSENT)
         c->stats.unsent++;
@@ -46,33 +46,33 @@ static void count_unanswered(struct hf_conn *c, enum hf_outcome outcome)
 }
 
 /* The place is free before its owner hears of it: the owner may submit again. */
-static void end_request(struct hf_conn *c, struct hf_request *request,
-                        enum hf_outcome outcome, struct hf_resp_value reply)
+static void end_request_of_place(struct hf_conn *c, struct hf_request *request,
+                                 enum hf_outcome outcome, struct hf_resp_value reply)
 {
     if (!request)
         return;
     HF_ASSERT((outcome == HF_UNSENT) == (request->sent_ms == HF_NEVER)); /* no byte has left */
     if (outcome != HF_ANSWERED)
-        count_unanswered(c, outcome);
-    c->options.on_end(c->options.ctx, request, outcome, reply);
+        count_ended_without_reply(c, outcome);
+    c->options.on_request_end(c->options.ctx, request, outcome, reply);
 }
 
 static const struct hf_resp_value no_reply;
 
-static void skip_withdrawn(struct hf_conn *c)
+static void skip_withdrawn_requests(struct hf_conn *c)
 {
-    while (c->first < c->unsent && hf_conn_expected_reply(c, c->first)->is_withdrawn)
+    while (c->first < c->first_unsent && hf_conn_expected_reply(c, c->first)->is_withdrawn)
         c->first++;
 }
 
 /* ---- the first place ---- */
 
-static struct hf_request *take_first(struct hf_conn *c)
+static struct hf_request *remove_first_in_flight(struct hf_conn *c)
 {
     struct hf_expected_reply *place = hf_conn_expected_reply(c, c->first);
     struct hf_request *request = hf_expected_reply_request(place);
 
-    HF_ASSERT(c->first < c->last && !place->is_withdrawn);
+    HF_ASSERT(c->first < c->end && !place->is_withdrawn);
     if (place->is_acknowledged_by_push)
         hf_subscribe_push_free(c->options.mem, place->subscribe_push);
     c->first++;
@@ -87,7 +87,7 @@ void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options)
     c->options = *options;
     c->predecessor = options->predecessor;
     c->handshake.mem = options->mem;
-    c->first = c->unsent = c->last = 1;
+    c->first = c->first_unsent = c->end = 1;
 }
 
 void hf_conn_fini(struct hf_conn *c)
@@ -95,9 +95,9 @@ void hf_conn_fini(struct hf_conn *c)
     const struct hf_mem *mem = c->options.mem;
 
     hf_handshake_wipe(&c->handshake);
-    hf_mem_free(mem, c->in, c->in_room);
+    hf_mem_free(mem, c->in, c->in_capacity);
     hf_conn_wipe_output(c);
-    hf_mem_free(mem, c->out, c->out_room);
+    hf_mem_free(mem, c->out, c->out_capacity);
     hf_mem_free(mem, c->tape.nodes, c->tape.room * sizeof *c->tape.nodes);
     hf_mem_free(mem, c->places, c->places_capacity * sizeof *c->places);
 }
@@ -113,21 +113,21 @@ static void shrink_input(struct hf_conn *c)
 {
     char *in;
 
-    if (c->in_room <= READ_LEAST || !(in = resize_buffer(c, c->in, c->in_room, READ_LEAST)))
+    if (c->in_capacity <= READ_LEAST || !(in = resize_buffer(c, c->in, c->in_capacity, READ_LEAST)))
         return;
     c->in = in;
-    c->in_room = READ_LEAST;
+    c->in_capacity = READ_LEAST;
 }
 
 static void shrink_output(struct hf_conn *c)
 {
     char *out;
 
-    if (c->out_room <= WRITE_LEAST || c->out_end > c->out_start || c->has_secret ||
-        !(out = resize_buffer(c, c->out, c->out_room, WRITE_LEAST)))
+    if (c->out_capacity <= WRITE_LEAST || c->out_end > c->out_start || c->has_secret ||
+        !(out = resize_buffer(c, c->out, c->out_capacity, WRITE_LEAST)))
         return;
     c->out = out;
-    c->out_room = WRITE_LEAST;
+    c->out_capacity = WRITE_LEAST;
     c->out_start = c->out_end = 0;
 }
 
@@ -145,7 +145,7 @@ static void shrink_tape(struct hf_conn *c)
 
 void hf_conn_shrink(struct hf_conn *c)
 {
-    if (c->state == HF_CONN_READY && c->first == c->last && c->in_len == 0 &&
+    if (c->state == HF_CONN_READY && c->first == c->end && c->in_len == 0 &&
         !c->is_skipping) {
         shrink_input(c);
         shrink_output(c);
@@ -153,22 +153,22 @@ void hf_conn_shrink(struct hf_conn *c)
     }
 }
 
-static uint32_t smaller_limit(uint32_t limit, size_t bytes)
+static uint32_t limit_to_bytes(uint32_t limit, size_t bytes)
 {
     return bytes < limit ? (uint32_t)bytes : limit;
 }
 
 /* What cannot be part of a reply of reply_max bytes is refused at its header. An
  * element has 3 bytes at least. */
-static void parser_init(struct hf_conn *c)
+static void init_parser(struct hf_conn *c)
 {
     struct hf_resp_limits limits = hf_resp_default_limits;
     size_t max = c->options.reply_max;
 
-    limits.line = smaller_limit(limits.line, max);
-    limits.bulk = smaller_limit(limits.bulk, max);
-    limits.elements = smaller_limit(limits.elements, max / 3);
-    limits.reply = smaller_limit(limits.reply, max);
+    limits.line = limit_to_bytes(limits.line, max);
+    limits.bulk = limit_to_bytes(limits.bulk, max);
+    limits.elements = limit_to_bytes(limits.elements, max / 3);
+    limits.reply = limit_to_bytes(limits.reply, max);
     hf_resp_init(&c->parser, &limits, c->handshake.protocol);
 }
 
@@ -177,80 +177,80 @@ hf_status hf_conn_open(struct hf_conn *c)
     hf_status rc;
 
     HF_ASSERT(c->state == HF_CONN_CLOSED);
-    set_state(c, HF_CONN_HANDSHAKE);
+    set_conn_state(c, HF_CONN_HANDSHAKE);
     c->in_len = 0;
     c->tape.count = 0;
-    c->is_condemned = c->delivers_rest = false;
+    c->is_condemned = c->delivers_despite_error = false;
     c->is_skipping = false;
     c->handshake.predecessor = &c->predecessor;
     rc = hf_handshake_start(&c->handshake);
-    parser_init(c);
-    HF_ASSERT(c->in_len == 0 && c->tape.count == 0 && c->unwritten == 0 && hf_conn_ok(c));
+    init_parser(c);
+    HF_ASSERT(c->in_len == 0 && c->tape.count == 0 && c->unwritten_bytes == 0 && hf_conn_ok(c));
     return rc;
 }
 
-static size_t size_of_queue(const struct hf_conn *c)
+static size_t queued_bytes(const struct hf_conn *c)
 {
     size_t bytes = 0;
 
-    for (uint64_t n = c->unsent; n < c->last; n++)
+    for (uint64_t n = c->first_unsent; n < c->end; n++)
         bytes += hf_conn_expected_reply(c, n)->size;
     return bytes;
 }
 
-static void drop_unwritten(struct hf_conn *c)
+static void drop_unwritten_bytes(struct hf_conn *c)
 {
-    c->out_start += c->unwritten;
-    c->unwritten = 0;
-    c->probe_unwritten = 0;
-    HF_ASSERT(c->out_end - c->out_start == size_of_queue(c)); /* only what was not handed out */
+    c->out_start += c->unwritten_bytes;
+    c->unwritten_bytes = 0;
+    c->unwritten_probe_bytes = 0;
+    HF_ASSERT(c->out_end - c->out_start == queued_bytes(c)); /* only what was not handed out */
 }
 
 /* The state becomes CLOSED last: until then there are places in flight, and `done` may
  * submit requests again. */
 void hf_conn_close(struct hf_conn *c)
 {
-    uint64_t until = c->unsent;
+    uint64_t until = c->first_unsent;
 
     hf_handshake_wipe(&c->handshake);
-    drop_unwritten(c);
+    drop_unwritten_bytes(c);
     while (c->first < until) {
-        skip_withdrawn(c);
+        skip_withdrawn_requests(c);
         if (c->first < until)
-            end_request(c, take_first(c), HF_UNKNOWN, no_reply);
+            end_request_of_place(c, remove_first_in_flight(c), HF_UNKNOWN, no_reply);
     }
-    c->is_condemned = c->delivers_rest = false;
-    set_state(c, HF_CONN_CLOSED);
+    c->is_condemned = c->delivers_despite_error = false;
+    set_conn_state(c, HF_CONN_CLOSED);
     HF_ASSERT(hf_conn_ok(c));
 }
 
-static void adopt_handshake(struct hf_handshake *g, const struct hf_handshake *from)
+static void copy_handshake_result(struct hf_handshake *g, const struct hf_handshake *from)
 {
     g->mode = from->mode;
-    g->is_careful = from->is_careful;
+    g->probes_with_ping_first = from->probes_with_ping_first;
     g->protocol = from->protocol;
-    g->has_killed = from->has_killed;
+    g->has_closed_predecessor = from->has_closed_predecessor;
     g->is_tracking = from->is_tracking;
     g->has_answered = from->has_answered;
-    g->is_default_user = from->is_default_user;
+    g->uses_default_user = from->uses_default_user;
 }
 
-static void adopt_input(struct hf_conn *c, struct hf_conn *from)
+static void take_input_of_other_conn(struct hf_conn *c, struct hf_conn *from)
 {
     const struct hf_mem *mem = c->options.mem;
 
-    hf_mem_free(mem, c->in, c->in_room);
+    hf_mem_free(mem, c->in, c->in_capacity);
     hf_mem_free(mem, c->tape.nodes, c->tape.room * sizeof *c->tape.nodes);
     c->in = from->in;
-    c->in_room = from->in_room;
+    c->in_capacity = from->in_capacity;
     c->in_len = from->in_len;
     c->tape = from->tape;
     c->parser = from->parser;
-    c->skip = from->skip;
+    c->skipped_value = from->skipped_value;
     c->is_skipping = from->is_skipping;
     c->is_skip_reported = from->is_skip_reported;
     from->in = NULL;
-    from->in_room = 0;
+    from->in_capacity = 0;
     from->in_len = 0;
     memset(&from->tape, 0, sizeof from->tape);
 }
@@ -258,30 +258,30 @@ static void adopt_input(struct hf_conn *c, struct hf_conn *from)
 void hf_conn_adopt(struct hf_conn *c, struct hf_conn *from)
 {
     HF_ASSERT(c->state == HF_CONN_CLOSED && from->state == HF_CONN_READY &&
-              from->first == from->last);
-    set_state(c, HF_CONN_READY);
+              from->first == from->end);
+    set_conn_state(c, HF_CONN_READY);
     c->predecessor = from->predecessor;
-    adopt_handshake(&c->handshake, &from->handshake);
-    adopt_input(c, from);
+    copy_handshake_result(&c->handshake, &from->handshake);
+    take_input_of_other_conn(c, from);
     HF_ASSERT(hf_conn_ok(c) && hf_conn_ok(from));
 }
 
 void hf_conn_fail_queued(struct hf_conn *c)
 {
-    uint64_t until = c->last;
+    uint64_t until = c->end;
 
-    HF_ASSERT(c->first == c->unsent);
-    c->ending = until;
+    HF_ASSERT(c->first == c->first_unsent);
+    c->ending_below = until;
     while (c->first < until) {
         struct hf_expected_reply *place = hf_conn_expected_reply(c, c->first);
 
         c->out_start += place->size;
-        c->unsent = c->first + 1;
+        c->first_unsent = c->first + 1;
         if (place->is_withdrawn) {
             c->withdrawn_bytes -= place->size;
             c->first++;
         } else
-            end_request(c, take_first(c), HF_UNSENT, no_reply);
+            end_request_of_place(c, remove_first_in_flight(c), HF_UNSENT, no_reply);
     }
     HF_ASSERT(hf_conn_ok(c));
 }
@@ -291,11 +291,11 @@ void hf_conn_fail_queued(struct hf_conn *c)
 /* Doubles when full: memory follows the bytes received, not those promised. */
 size_t hf_conn_input(struct hf_conn *c, char **ptr)
 {
-    if (c->in_room - c->in_len < READ_MIN / 2) /* without memory: what is left */
-        (void)!hf_mem_grow(c->options.mem, &c->in, &c->in_room, 1,
-                           c->in_len + READ_MIN, IN_MAX);
+    if (c->in_capacity - c->in_len < READ_MIN / 2) /* without memory: what is left */
+        (void)!hf_mem_grow(c->options.mem, &c->in, &c->in_capacity, 1,
+                           c->in_len + READ_MIN, INPUT_MAX);
     *ptr = c->in + c->in_len;
-    return c->in_room - c->in_len;
+    return c->in_capacity - c->in_len;
 }
 
 static hf_status fail_broken_stream(struct hf_conn *c, hf_status status)
@@ -319,7 +319,7 @@ static hf_status fail_broken_stream(struct hf_conn *c, hf_status status)
 
 /* Parses all there is; *whole is how many nodes belong to complete values.
  * HF_E_LIMIT: what follows them is too large. */
-static hf_status parse_all(struct hf_conn *c, uint32_t *whole)
+static hf_status parse_whole_values(struct hf_conn *c, uint32_t *whole)
 {
     hf_status rc;
 
@@ -369,41 +369,41 @@ static void count_reply(struct hf_conn *c, struct hf_resp_value v)
 {
     const struct hf_expected_reply *place = hf_conn_expected_reply(c, c->first);
 
-    c->latency_us = c->read_us - place->sent_us;
-    hf_histogram_add(&c->stats.latency_us, c->latency_us);
+    c->last_latency_us = c->last_read_us - place->sent_us;
+    hf_histogram_add(&c->stats.latency_us, c->last_latency_us);
     if (hf_expected_reply_request(place)) {
         c->stats.answered++;
         c->stats.error_replies += hf_resp_is_error(v);
     } else {
         c->stats.late_replies++;
-        if (c->options.on_late)
-            c->options.on_late(c->options.ctx, c->first, v);
+        if (c->options.on_late_reply)
+            c->options.on_late_reply(c->options.ctx, c->first, v);
     }
 }
 
 static hf_status deliver_reply(struct hf_conn *c, struct hf_resp_value v)
 {
-    skip_withdrawn(c);
-    if (c->first == c->unsent)
+    skip_withdrawn_requests(c);
+    if (c->first == c->first_unsent)
         return fail_unrequested_reply(c, v);
     count_reply(c, v);
-    end_request(c, take_first(c), HF_ANSWERED, v);
+    end_request_of_place(c, remove_first_in_flight(c), HF_ANSWERED, v);
     return HF_OK;
 }
 
-static bool is_confirmation(const struct hf_conn *c, struct hf_resp_value push)
+static bool is_subscribe_confirmation(const struct hf_conn *c, struct hf_resp_value push)
 {
     const struct hf_expected_reply *place = hf_conn_expected_reply(c, c->first);
 
-    return c->first < c->unsent && place->is_acknowledged_by_push &&
+    return c->first < c->first_unsent && place->is_acknowledged_by_push &&
            hf_subscribe_push_matches(place->subscribe_push, push);
 }
 
 /* CONN-9 */
-static hf_status subscribe_confirmed(struct hf_conn *c, struct hf_resp_value push)
+static hf_status end_subscribe_when_confirmed(struct hf_conn *c, struct hf_resp_value push)
 {
-    HF_ASSERT(hf_conn_expected_reply(c, c->first)->subscribe_push->pushes > 0);
-    if (--hf_conn_expected_reply(c, c->first)->subscribe_push->pushes > 0)
+    HF_ASSERT(hf_conn_expected_reply(c, c->first)->subscribe_push->pushes_awaited > 0);
+    if (--hf_conn_expected_reply(c, c->first)->subscribe_push->pushes_awaited > 0)
         return HF_OK;
     return deliver_reply(c, push);
 }
@@ -414,9 +414,9 @@ static hf_status deliver_push(struct hf_conn *c, struct hf_resp_value v)
 
     if (hf_resp_element(v, 0, &kind) < 0)
         return HF_OK; /* no kind: dropped (RESP-CONFORMANCE pol-push-empty) */
-    skip_withdrawn(c);
-    if (is_confirmation(c, v))
-        return subscribe_confirmed(c, v);
+    skip_withdrawn_requests(c);
+    if (is_subscribe_confirmation(c, v))
+        return end_subscribe_when_confirmed(c, v);
     c->stats.pushes++;
     c->options.on_push(c->options.ctx, v);
     return HF_OK;
@@ -433,7 +433,7 @@ static hf_status deliver_handshake(struct hf_conn *c, struct hf_resp_value v)
     answer = hf_handshake_reply(&c->handshake, v);
     hf_resp_set_protocol(&c->parser, c->handshake.protocol);
     if (answer == HANDSHAKE_READY)
-        set_state(c, HF_CONN_READY);
+        set_conn_state(c, HF_CONN_READY);
     if (answer != HANDSHAKE_FAILED)
         return HF_OK;
     c->error = c->handshake.error;
@@ -447,11 +447,11 @@ static hf_status deliver_value(struct hf_conn *c, struct hf_resp_value v)
     return is_push(c, v) ? deliver_push(c, v) : deliver_reply(c, v);
 }
 
-static hf_status deliver_all(struct hf_conn *c, uint32_t whole)
+static hf_status deliver_whole_values(struct hf_conn *c, uint32_t whole)
 {
     hf_status rc;
 
-    for (uint32_t i = 0; i < whole && (!c->is_condemned || c->delivers_rest);
+    for (uint32_t i = 0; i < whole && (!c->is_condemned || c->delivers_despite_error);
          i = hf_resp_next_index(&c->tape, i)) {
         rc = deliver_value(c, hf_resp_first(&c->tape, c->in, i));
         if (rc < 0)
@@ -461,7 +461,7 @@ static hf_status deliver_all(struct hf_conn *c, uint32_t whole)
 }
 
 /* Nothing moves while a great value comes in. */
-static void drop_input(struct hf_conn *c, size_t used)
+static void drop_used_input(struct hf_conn *c, size_t used)
 {
     const struct hf_mem *mem = c->options.mem;
 
@@ -471,35 +471,35 @@ static void drop_input(struct hf_conn *c, size_t used)
         memmove(c->in, c->in + used, c->in_len);
     if (c->in_len > 0)
         return;
-    hf_mem_free_if_large(mem, &c->in, &c->in_room, 1, HF_CONN_BUFFER_KEEP_MAX);
+    hf_mem_free_if_large(mem, &c->in, &c->in_capacity, 1, HF_CONN_BUFFER_KEEP_MAX);
     hf_mem_free_if_large(mem, &c->tape.nodes, &c->tape.room,
                          sizeof *c->tape.nodes, HF_CONN_BUFFER_KEEP_MAX);
-    if (c->first == c->last)
+    if (c->first == c->end)
         hf_mem_free_if_large(mem, &c->places, &c->places_capacity, sizeof *c->places,
                              HF_CONN_BUFFER_KEEP_MAX);
 }
 
 /* ---- a value that is too large (CONN-8) ---- */
 
-static void begin_skip(struct hf_conn *c)
+static void begin_skipping_value(struct hf_conn *c)
 {
-    drop_input(c, c->parser.start);
+    drop_used_input(c, c->parser.start);
     c->tape.count = 0;
-    parser_init(c);
-    hf_skip_begin(&c->skip, c->handshake.protocol);
+    init_parser(c);
+    hf_skip_begin(&c->skipped_value, c->handshake.protocol);
     c->is_skipping = true;
     c->is_skip_reported = false;
 }
 
 /* In RESP2 a subscribed connection's only other array is a pong, which is small. */
-static bool skips_push(const struct hf_conn *c)
+static bool is_skipped_value_push(const struct hf_conn *c)
 {
-    return c->skip.outermost == '>' ||
+    return c->skipped_value.outermost_type == '>' ||
            (c->options.is_subscriber && c->handshake.protocol == 2 &&
-            c->skip.outermost == '*');
+            c->skipped_value.outermost_type == '*');
 }
 
-static void lose_push(struct hf_conn *c)
+static void report_lost_push(struct hf_conn *c)
 {
     c->stats.pushes++;
     if (c->state == HF_CONN_READY && c->options.on_push_lost)
@@ -510,18 +510,18 @@ static hf_status report_skipped_value(struct hf_conn *c)
 {
     hf_status rc = HF_OK;
 
-    if (c->is_skip_reported || !c->skip.outermost)
+    if (c->is_skip_reported || !c->skipped_value.outermost_type)
         return HF_OK;
     c->is_skip_reported = true;
-    if (skips_push(c))
-        lose_push(c);
+    if (is_skipped_value_push(c))
+        report_lost_push(c);
     else
         rc = c->state == HF_CONN_HANDSHAKE ? deliver_handshake(c, hf_too_large_reply())
                                           : deliver_reply(c, hf_too_large_reply());
     return c->is_condemned ? c->error.status : rc;
 }
 
-static hf_status skip_broken(struct hf_conn *c, hf_status status)
+static hf_status fail_skipping(struct hf_conn *c, hf_status status)
 {
     return hf_error_set(&c->error, status,
                         "a value of more than %zu bytes cannot be skipped: "
@@ -529,37 +529,37 @@ static hf_status skip_broken(struct hf_conn *c, hf_status status)
                         c->options.reply_max);
 }
 
-static hf_status go_on_skipping(struct hf_conn *c)
+static hf_status continue_skipping(struct hf_conn *c)
 {
     size_t used;
-    hf_status rc = hf_skip_bytes(&c->skip, c->in, c->in_len, &used), told;
+    hf_status rc = hf_skip_bytes(&c->skipped_value, c->in, c->in_len, &used), told;
 
     if (rc < 0)
-        return skip_broken(c, rc);
+        return fail_skipping(c, rc);
     if ((told = report_skipped_value(c)) < 0)
         return told;
     c->is_skipping = rc == HF_RESP_MORE;
-    drop_input(c, used);
+    drop_used_input(c, used);
     return HF_OK;
 }
 
-static hf_status take_values(struct hf_conn *c)
+static hf_status parse_and_deliver(struct hf_conn *c)
 {
     hf_status parsed, rc;
     uint32_t whole;
     size_t used;
 
-    parsed = parse_all(c, &whole);
+    parsed = parse_whole_values(c, &whole);
     if (parsed < 0 && parsed != HF_E_LIMIT)
         return parsed;
-    if ((rc = deliver_all(c, whole)) < 0)
+    if ((rc = deliver_whole_values(c, whole)) < 0)
         return rc;
     if (parsed == HF_E_LIMIT) {
-        begin_skip(c);
+        begin_skipping_value(c);
         return HF_OK;
     }
     hf_resp_drop(&c->parser, &c->tape, &used);
-    drop_input(c, used);
+    drop_used_input(c, used);
     return HF_OK;
 }
 
@@ -569,12 +569,12 @@ hf_status hf_conn_received(struct hf_conn *c, size_t n, int64_t now_us)
     bool was_skipping;
     hf_status rc;
 
-    HF_ASSERT(c->state != HF_CONN_CLOSED && n <= c->in_room - c->in_len);
-    c->read_us = (uint32_t)now_us;
+    HF_ASSERT(c->state != HF_CONN_CLOSED && n <= c->in_capacity - c->in_len);
+    c->last_read_us = (uint32_t)now_us;
     c->in_len += n;
     do {
         was_skipping = c->is_skipping;
-        rc = was_skipping ? go_on_skipping(c) : take_values(c);
+        rc = was_skipping ? continue_skipping(c) : parse_and_deliver(c);
     } while (rc == HF_OK && was_skipping != c->is_skipping && c->in_len > 0);
     HF_ASSERT(rc < 0 || hf_conn_ok(c));
     return rc;
@@ -583,7 +583,7 @@ hf_status hf_conn_received(struct hf_conn *c, size_t n, int64_t now_us)
 void hf_conn_condemn(struct hf_conn *c, hf_status status, const char *why)
 {
     c->is_condemned = true;
-    c->delivers_rest = false;
+    c->delivers_despite_error = false;
     hf_error_set(&c->error, status, "%s", why);
 }
 
@@ -594,7 +594,7 @@ void hf_conn_stats(const struct hf_conn *c, struct hf_link_stats *out)
     *out = c->stats;
     out->in_flight = hf_conn_in_flight(c);
     out->queued = 0;
-    for (uint64_t n = c->unsent; n < c->last; n++)
+    for (uint64_t n = c->first_unsent; n < c->end; n++)
         out->queued += !hf_conn_expected_reply(c, n)->is_withdrawn;
     out->queued_bytes = c->out_end - c->out_start - c->withdrawn_bytes;
 }

@@ -75,10 +75,10 @@ struct hf_conn_options {
     /* A push was too large. NULL: not called. */
     void (*on_push_lost)(void *ctx);
     /* The reply to a request that was cancelled. NULL: not called. */
-    void (*on_late)(void *ctx, uint64_t place, struct hf_resp_value reply);
+    void (*on_late_reply)(void *ctx, uint64_t place, struct hf_resp_value reply);
     /* A request has ended and its place is free. It must call `done` of the request. */
-    void (*on_end)(void *ctx, struct hf_request *request,
-                   enum hf_outcome outcome, struct hf_resp_value reply);
+    void (*on_request_end)(void *ctx, struct hf_request *request,
+                           enum hf_outcome outcome, struct hf_resp_value reply);
     void *ctx;
 };
 
@@ -91,44 +91,44 @@ struct hf_conn {
     struct hf_predecessor predecessor;
     uint64_t stream;              /* of requests that are sent now: hf_conn_begin_stream */
     struct hf_error error;        /* why hf_conn_received failed */
-    bool delivers_rest;           /* condemned, but replies read before are delivered */
+    bool delivers_despite_error;  /* condemned, but replies read before are delivered */
     bool is_condemned;            /* the error is set: nothing more is delivered or sent */
 
     /* Bytes received, and the values in them. */
     struct hf_resp_parser parser;
     struct hf_resp_tape tape;
-    struct hf_skip skip;          /* CONN-8 */
+    struct hf_skip skipped_value; /* CONN-8 */
     bool is_skipping;             /* `in` begins within that value */
     bool is_skip_reported;        /* hf_too_large_reply was delivered, or on_push_lost called */
     char *in;
-    uint32_t in_room;
+    uint32_t in_capacity;
     size_t in_len;
 
     /* Bytes to send: out[out_start..out_end). */
     char *out;
-    uint32_t out_room;
+    uint32_t out_capacity;
     size_t out_start;
     size_t out_end;
     bool has_secret;              /* `out` contains a password, or did */
 
-    /* The places in order, in a ring: [first, unsent) is in flight, [unsent, last) is
-     * queued. The place at unsent - 1 may be written in part. */
+    /* The places in order, in a ring: [first, first_unsent) is in flight, [first_unsent, end) is
+     * queued. The place at first_unsent - 1 may be written in part. */
     struct hf_expected_reply *places;
     uint32_t places_capacity;         /* a power of two */
-    uint64_t first;               /* begins at 1, so that a probe has a number */
-    uint64_t unsent;
-    uint64_t last;
-    uint64_t ending;              /* places below this number are being ended UNSENT */
-    size_t unwritten;             /* bytes of [first, unsent) that are still in `out` */
-    size_t withdrawn_bytes;       /* bytes of withdrawn places after them, not yet removed
-                                     from `out` */
-    bool is_probing;              /* CONN-10 */
-    uint8_t probe_unwritten;      /* bytes of that PING not yet written */
+    uint64_t first;                /* begins at 1, so that a probe has a number */
+    uint64_t first_unsent;
+    uint64_t end;
+    uint64_t ending_below;         /* places below this number are being ended UNSENT */
+    size_t unwritten_bytes;        /* bytes of [first, first_unsent) that are still in `out` */
+    size_t withdrawn_bytes;        /* bytes of withdrawn places after them, not yet removed from
+                                      `out` */
+    bool is_probing;               /* CONN-10 */
+    uint8_t unwritten_probe_bytes; /* bytes of that PING not yet written */
 
     /* Counted here and by the link. hf_conn_stats adds the current sizes. */
     struct hf_link_stats stats;
-    uint32_t read_us;             /* when the bytes that are being delivered arrived */
-    uint32_t latency_us;          /* of the reply that is being delivered */
+    uint32_t last_read_us;        /* when the bytes that are being delivered arrived */
+    uint32_t last_latency_us;     /* of the reply that is being delivered */
 };
 
 /* hf_conn_expected_reply - returns the place with this number. */
@@ -169,7 +169,7 @@ static inline bool hf_conn_has_space(const struct hf_conn *c, size_t size)
 {
     size_t used = c->out_end - c->out_start - c->withdrawn_bytes;
 
-    return c->last - c->first < c->options.requests_max &&
+    return c->end - c->first < c->options.requests_max &&
            size <= c->options.output_max &&
            used <= c->options.output_max - size;
 }
@@ -197,13 +197,13 @@ static inline void hf_conn_probe_ended(struct hf_conn *c)
 /* hf_conn_in_flight - returns the number of places in flight. */
 static inline uint64_t hf_conn_in_flight(const struct hf_conn *c)
 {
-    return c->unsent - c->first;
+    return c->first_unsent - c->first;
 }
 
 /* hf_conn_queued - returns the number of queued places. */
 static inline uint64_t hf_conn_queued(const struct hf_conn *c)
 {
-    return c->last - c->unsent;
+    return c->end - c->first_unsent;
 }
 
 /* hf_conn_wipe_output - overwrites the output buffer, if it contained a password. Its bytes are no
@@ -238,9 +238,9 @@ static inline struct hf_handshake *hf_conn_handshake(struct hf_conn *c)
  *   stream continues. */
 static inline void hf_conn_begin_stream(struct hf_conn *c, uint64_t serial)
 {
-    if (!c->handshake.has_killed || c->stream == 0)
+    if (!c->handshake.has_closed_predecessor || c->stream == 0)
         c->stream = serial;
-    HF_ASSERT(c->stream == serial || c->handshake.has_killed);
+    HF_ASSERT(c->stream == serial || c->handshake.has_closed_predecessor);
 }
 
 /* hf_conn_condemn - sets the error. Nothing more is delivered or sent, and the owner must
@@ -265,7 +265,7 @@ static inline bool hf_conn_is_condemned(const struct hf_conn *c)
 static inline bool hf_conn_has_output(const struct hf_conn *c)
 {
     return c->state == HF_CONN_HANDSHAKE ? c->handshake.output_len > 0
-                                        : c->unwritten + c->probe_unwritten > 0;
+                                        : c->unwritten_bytes + c->unwritten_probe_bytes > 0;
 }
 
 /* hf_conn_counters - returns the counters, which the owner also increments. */

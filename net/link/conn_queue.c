@@ -11,12 +11,12 @@ static const char probe[] = "*1\r\n$4\r\nPING\r\n";
 
 #define PROBE_SIZE (sizeof probe - 1)
 #define PLACES_FIRST 64   /* the first capacities; both double when needed */
-#define OUT_FIRST 4096
+#define OUTPUT_FIRST 4096
 
 /* ---- submitting ---- */
 
 /* A ring that grows is unrolled: the part that had wrapped goes behind. */
-static bool places_double(struct hf_conn *c)
+static bool double_expected_replies(struct hf_conn *c)
 {
     uint32_t old = c->places_capacity;
     size_t want = old ? (size_t)old * 2 : PLACES_FIRST;
@@ -24,24 +24,24 @@ static bool places_double(struct hf_conn *c)
     if (!hf_mem_grow(c->options.mem, &c->places, &c->places_capacity,
                      sizeof *c->places, want, want))
         return false;
-    for (uint64_t n = c->first; n < c->last; n++)
+    for (uint64_t n = c->first; n < c->end; n++)
         if ((n & (old - 1)) != (n & (c->places_capacity - 1)))
             *hf_conn_expected_reply(c, n) = c->places[n & (old - 1)];
     return true;
 }
 
-static bool places_grow(struct hf_conn *c)
+static bool ensure_place_for_reply(struct hf_conn *c)
 {
-    return c->last - c->first < c->places_capacity || places_double(c);
+    return c->end - c->first < c->places_capacity || double_expected_replies(c);
 }
 
 /* Removes the bytes of withdrawn requests, which were never in flight. */
 static void remove_withdrawn_bytes(struct hf_conn *c)
 {
-    char *from = c->out + c->out_start + c->unwritten;
+    char *from = c->out + c->out_start + c->unwritten_bytes;
     char *to = from;
 
-    for (uint64_t n = c->unsent; c->withdrawn_bytes > 0 && n < c->last; n++) {
+    for (uint64_t n = c->first_unsent; c->withdrawn_bytes > 0 && n < c->end; n++) {
         struct hf_expected_reply *place = hf_conn_expected_reply(c, n);
         uint32_t size = place->size;
 
@@ -61,7 +61,7 @@ static void remove_withdrawn_bytes(struct hf_conn *c)
 
 /* Makes space for `size` more bytes: at the end, or by moving the remaining bytes down.
  * */
-static hf_status output_room(struct hf_conn *c, size_t size)
+static hf_status ensure_output_space(struct hf_conn *c, size_t size)
 {
     bool (*grow)(const struct hf_mem *, void *, uint32_t *, size_t, size_t, size_t);
     size_t used;
@@ -70,27 +70,27 @@ static hf_status output_room(struct hf_conn *c, size_t size)
         remove_withdrawn_bytes(c);
     used = c->out_end - c->out_start;
 
-    if (size <= c->out_room - c->out_end)
+    if (size <= c->out_capacity - c->out_end)
         return HF_OK;
     if (c->out_start > 0) {
         memmove(c->out, c->out + c->out_start, used);
         c->out_start = 0;
         c->out_end = used;
     }
-    if (used + size < OUT_FIRST)
-        size = OUT_FIRST - used;
+    if (used + size < OUTPUT_FIRST)
+        size = OUTPUT_FIRST - used;
     grow = c->has_secret ? hf_mem_grow_wiped : hf_mem_grow;
-    return grow(c->options.mem, &c->out, &c->out_room, 1, used + size, UINT32_MAX)
+    return grow(c->options.mem, &c->out, &c->out_capacity, 1, used + size, UINT32_MAX)
                ? HF_OK
                : HF_E_NOMEM;
 }
 
 /* Is there room for the command whatever digits its lengths have? Mostly so,
  * and then they are not counted before they are written. */
-static bool fits_surely(const struct hf_conn *c, const struct hf_resp_arg *argv,
-                        size_t argc)
+static bool fits_with_longest_digits(const struct hf_conn *c, const struct hf_resp_arg *argv,
+                                     size_t argc)
 {
-    size_t left = c->out_room - c->out_end;
+    size_t left = c->out_capacity - c->out_end;
     size_t used = c->out_end - c->out_start;
 
     if (left > c->options.output_max - used)
@@ -105,14 +105,14 @@ static bool fits_surely(const struct hf_conn *c, const struct hf_resp_arg *argv,
     return left >= HF_RESP_ARG_EXTRA;
 }
 
-static hf_status exact_room(struct hf_conn *c, const struct hf_resp_arg *argv,
-                            size_t argc)
+static hf_status ensure_exact_output_space(struct hf_conn *c, const struct hf_resp_arg *argv,
+                                           size_t argc)
 {
     size_t size = hf_resp_command_size(argv, argc);
 
     if (!hf_conn_has_space(c, size) || size > HF_COMMAND_SIZE_MAX)
         return HF_E_LIMIT;
-    return output_room(c, size);
+    return ensure_output_space(c, size);
 }
 
 hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
@@ -122,11 +122,12 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
     hf_status rc;
     char *begin;
 
-    if (c->last - c->first >= c->options.requests_max)
+    if (c->end - c->first >= c->options.requests_max)
         return HF_E_LIMIT;
-    if (!fits_surely(c, argv, argc) && (rc = exact_room(c, argv, argc)) < 0)
+    if (!fits_with_longest_digits(c, argv, argc) &&
+        (rc = ensure_exact_output_space(c, argv, argc)) < 0)
         return rc;
-    if (!places_grow(c))
+    if (!ensure_place_for_reply(c))
         return HF_E_NOMEM;
     place = (struct hf_expected_reply){.request = request};
     if (request->is_acknowledged_by_push) {
@@ -139,15 +140,15 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
     begin = c->out + c->out_end;
     c->out_end = (size_t)(hf_resp_put_command(begin, argv, argc) - c->out);
     place.size = (uint32_t)(c->out + c->out_end - begin) & HF_COMMAND_SIZE_MAX;
-    request->place = c->last;
+    request->number_in_link = c->end;
     request->sent_ms = HF_NEVER;
-    *hf_conn_expected_reply(c, c->last++) = place;
+    *hf_conn_expected_reply(c, c->end++) = place;
     c->stats.requests++;
     HF_ASSERT(hf_conn_ok(c));
     return HF_OK;
 }
 
-static bool is_withdrawn_at(const struct hf_conn *c, uint64_t number)
+static bool is_place_withdrawn(const struct hf_conn *c, uint64_t number)
 {
     return hf_conn_expected_reply(c, number)->is_withdrawn;
 }
@@ -155,24 +156,24 @@ static bool is_withdrawn_at(const struct hf_conn *c, uint64_t number)
 /* Withdrawn places at either end are freed, so that requests which time out while there
  * is no server do not fill the ring. Places that are being ended are not freed: later
  * requests do not belong to them. */
-static void trim_places(struct hf_conn *c)
+static void free_withdrawn_places_at_ends(struct hf_conn *c)
 {
-    while (c->last > c->unsent && c->last > c->ending &&
-           is_withdrawn_at(c, c->last - 1)) {
-        uint32_t size = hf_conn_expected_reply(c, --c->last)->size;
+    while (c->end > c->first_unsent && c->end > c->ending_below &&
+           is_place_withdrawn(c, c->end - 1)) {
+        uint32_t size = hf_conn_expected_reply(c, --c->end)->size;
 
         HF_ASSERT(size <= c->withdrawn_bytes);
         c->out_end -= size;
         c->withdrawn_bytes -= size;
     }
-    while (c->first == c->unsent && c->first < c->last && c->unwritten == 0 &&
-           is_withdrawn_at(c, c->first)) {
+    while (c->first == c->first_unsent && c->first < c->end && c->unwritten_bytes == 0 &&
+           is_place_withdrawn(c, c->first)) {
         uint32_t size = hf_conn_expected_reply(c, c->first)->size;
 
         HF_ASSERT(size <= c->withdrawn_bytes);
         c->out_start += size;
         c->withdrawn_bytes -= size;
-        c->unsent = ++c->first;
+        c->first_unsent = ++c->first;
     }
 }
 
@@ -182,40 +183,40 @@ static void withdraw_place(struct hf_conn *c, uint64_t number)
 {
     struct hf_expected_reply *place = hf_conn_expected_reply(c, number);
 
-    HF_ASSERT(number >= c->unsent && number < c->last && !place->is_withdrawn);
+    HF_ASSERT(number >= c->first_unsent && number < c->end && !place->is_withdrawn);
     if (place->is_acknowledged_by_push)
         hf_subscribe_push_free(c->options.mem, place->subscribe_push);
     place->is_acknowledged_by_push = false;
     place->request = NULL;
     place->is_withdrawn = true;
     c->withdrawn_bytes += place->size;
-    trim_places(c);
+    free_withdrawn_places_at_ends(c);
 }
 
 enum hf_outcome hf_conn_cancel(struct hf_conn *c, struct hf_request *request)
 {
-    struct hf_expected_reply *place = hf_conn_expected_reply(c, request->place);
+    struct hf_expected_reply *place = hf_conn_expected_reply(c, request->number_in_link);
 
-    HF_ASSERT(request->place >= c->first && request->place < c->last);
+    HF_ASSERT(request->number_in_link >= c->first && request->number_in_link < c->end);
     HF_ASSERT(hf_expected_reply_request(place) == request);
-    HF_ASSERT((request->place < c->unsent) == (request->sent_ms != HF_NEVER));
+    HF_ASSERT((request->number_in_link < c->first_unsent) == (request->sent_ms != HF_NEVER));
     if (place->is_acknowledged_by_push)
         place->subscribe_push->request = NULL;
     else
         place->request = NULL;
     c->stats.given_up++;
-    if (request->place < c->unsent) {
+    if (request->number_in_link < c->first_unsent) {
         c->stats.unknown++;
         return HF_UNKNOWN;
     }
     c->stats.unsent++;
-    withdraw_place(c, request->place);
+    withdraw_place(c, request->number_in_link);
     return HF_UNSENT;
 }
 
 /* ---- sending ---- */
 
-static void count_batch(struct hf_conn *c, uint64_t requests)
+static void count_write_batch(struct hf_conn *c, uint64_t requests)
 {
     uint64_t in_flight = hf_conn_in_flight(c);
 
@@ -224,15 +225,15 @@ static void count_batch(struct hf_conn *c, uint64_t requests)
         c->stats.in_flight_max = in_flight;
 }
 
-static void hand_out(struct hf_conn *c, int64_t now_us)
+static void mark_requests_sent(struct hf_conn *c, int64_t now_us)
 {
     int64_t now_ms = now_us / 1000;
     uint64_t requests = 0;
 
     if (c->withdrawn_bytes > 0)
         remove_withdrawn_bytes(c);
-    for (; c->unsent < c->last; c->unsent++) {
-        struct hf_expected_reply *place = hf_conn_expected_reply(c, c->unsent);
+    for (; c->first_unsent < c->end; c->first_unsent++) {
+        struct hf_expected_reply *place = hf_conn_expected_reply(c, c->first_unsent);
         struct hf_request *request = hf_expected_reply_request(place);
 
         if (request) {
@@ -240,26 +241,26 @@ static void hand_out(struct hf_conn *c, int64_t now_us)
             request->stream = c->stream;
         }
         place->sent_us = (uint32_t)now_us;
-        c->unwritten += place->size;
+        c->unwritten_bytes += place->size;
         requests += !place->is_withdrawn;
     }
     if (requests > 0)
-        count_batch(c, requests);
-    HF_ASSERT(c->unwritten == c->out_end - c->out_start);
+        count_write_batch(c, requests);
+    HF_ASSERT(c->unwritten_bytes == c->out_end - c->out_start);
 }
 
 hf_status hf_conn_probe(struct hf_conn *c, struct hf_request *request,
                         int64_t now_us)
 {
-    HF_ASSERT(c->state == HF_CONN_READY && c->first == c->unsent);
-    if (!places_grow(c))
+    HF_ASSERT(c->state == HF_CONN_READY && c->first == c->first_unsent);
+    if (!ensure_place_for_reply(c))
         return HF_E_NOMEM;
-    request->place = --c->first;
+    request->number_in_link = --c->first;
     request->sent_ms = now_us / 1000;
     request->stream = c->stream;
     *hf_conn_expected_reply(c, c->first) = (struct hf_expected_reply){
         .request = request, .sent_us = (uint32_t)now_us};
-    c->probe_unwritten = PROBE_SIZE;
+    c->unwritten_probe_bytes = PROBE_SIZE;
     c->is_probing = true;
     c->stats.requests++;
     return HF_OK;
@@ -268,7 +269,7 @@ hf_status hf_conn_probe(struct hf_conn *c, struct hf_request *request,
 void hf_conn_wipe_output(struct hf_conn *c)
 {
     if (c->has_secret && c->out)
-        explicit_bzero(c->out, c->out_room);
+        explicit_bzero(c->out, c->out_capacity);
     c->has_secret = false;
 }
 
@@ -281,13 +282,13 @@ size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr)
     if (c->state != HF_CONN_READY || c->is_condemned)
         return 0;
     if (c->is_probing) {
-        *ptr = probe + PROBE_SIZE - c->probe_unwritten;
-        return c->probe_unwritten;
+        *ptr = probe + PROBE_SIZE - c->unwritten_probe_bytes;
+        return c->unwritten_probe_bytes;
     }
-    hand_out(c, now_us);
-    if (c->unwritten > 0) /* else there may be no buffer yet */
+    mark_requests_sent(c, now_us);
+    if (c->unwritten_bytes > 0) /* else there may be no buffer yet */
         *ptr = c->out + c->out_start;
-    return c->unwritten;
+    return c->unwritten_bytes;
 }
 
 void hf_conn_wrote(struct hf_conn *c, size_t n)
@@ -296,17 +297,17 @@ void hf_conn_wrote(struct hf_conn *c, size_t n)
         hf_handshake_wrote(&c->handshake, n);
         return;
     }
-    HF_ASSERT(n <= (c->is_probing ? c->probe_unwritten : c->unwritten));
+    HF_ASSERT(n <= (c->is_probing ? c->unwritten_probe_bytes : c->unwritten_bytes));
     if (c->is_probing) {
-        c->probe_unwritten = (uint8_t)(c->probe_unwritten - n);
+        c->unwritten_probe_bytes = (uint8_t)(c->unwritten_probe_bytes - n);
         return;
     }
     c->out_start += n;
-    c->unwritten -= n;
+    c->unwritten_bytes -= n;
     if (c->out_start == c->out_end) {
         c->out_start = c->out_end = 0;
         hf_conn_wipe_output(c);
-        hf_mem_free_if_large(c->options.mem, &c->out, &c->out_room, 1,
+        hf_mem_free_if_large(c->options.mem, &c->out, &c->out_capacity, 1,
                              HF_CONN_BUFFER_KEEP_MAX);
     }
 }

@@ -10,10 +10,10 @@
 struct hf_deadlines {
     struct hf_loop *loop;
     struct hf_list queue;         /* of requests, the earliest deadline first */
-    struct hf_timer timer;        /* fires at that deadline or before */
+    struct hf_timer queue_timer;  /* fires at that deadline or before */
     /* Called when the deadline of a request has passed; the request was removed before.
-     * `late` may add and remove other requests, and free this one. */
-    void (*late)(struct hf_request *request);
+     * `on_deadline_passed` may add and remove other requests, and free this one. */
+    void (*on_deadline_passed)(struct hf_request *request);
 };
 
 /* hf_deadlines_init - begins without requests. */
@@ -24,7 +24,7 @@ void hf_deadlines_init(struct hf_deadlines *d, struct hf_loop *loop,
 void hf_deadlines_fini(struct hf_deadlines *d);
 
 /* hf_deadlines_add - adds a request. HF_NEVER: it has no deadline. If the deadline has
- *   passed, `late` is called in the next turn. */
+ *   passed, `on_deadline_passed` is called in the next turn. */
 void hf_deadlines_add(struct hf_deadlines *d, struct hf_request *request,
                       int64_t deadline_ms);
 

@@ -10,7 +10,7 @@
 #include "net/base/mem.h"
 #include "net/link/too_large.h"
 
-enum command {
+enum handshake_command {
     HELLO,
     AUTH,
     SETNAME,
@@ -38,24 +38,24 @@ static const char *const names[] = {
 static void free_output(struct hf_handshake *g)
 {
     if (g->output)
-        explicit_bzero(g->output, g->output_room);
-    hf_mem_free(g->mem, g->output, g->output_room);
+        explicit_bzero(g->output, g->output_capacity);
+    hf_mem_free(g->mem, g->output, g->output_capacity);
     g->output = NULL;
-    g->output_room = 0;
+    g->output_capacity = 0;
 }
 
-static struct hf_resp_arg text_arg(const char *s)
+static struct hf_resp_arg arg_from_text(const char *s)
 {
     return (struct hf_resp_arg){s, strlen(s)};
 }
 
 /* Not with hf_mem_grow, which may leave a copy of a password in freed memory. */
-static bool has_room(struct hf_handshake *g, size_t size)
+static bool ensure_output_space(struct hf_handshake *g, size_t size)
 {
     size_t room = g->output_len + size;
     char *grown;
 
-    if (room <= g->output_room)
+    if (room <= g->output_capacity)
         return true;
     if (room < OUTPUT_FIRST)
         room = OUTPUT_FIRST;
@@ -66,16 +66,16 @@ static bool has_room(struct hf_handshake *g, size_t size)
         memcpy(grown, g->output, g->output_len);
     free_output(g);
     g->output = grown;
-    g->output_room = (uint32_t)room;
+    g->output_capacity = (uint32_t)room;
     return true;
 }
 
-static void send_command(struct hf_handshake *g, enum command what,
+static void send_command(struct hf_handshake *g, enum handshake_command what,
                  const struct hf_resp_arg *argv, size_t argc)
 {
     char *start, *end;
 
-    if (!has_room(g, hf_resp_command_size(argv, argc))) {
+    if (!ensure_output_space(g, hf_resp_command_size(argv, argc))) {
         hf_error_set(&g->error, HF_E_NOMEM, "out of memory while connecting");
         return;
     }
@@ -84,46 +84,46 @@ static void send_command(struct hf_handshake *g, enum command what,
     if (g->on_command)
         g->on_command(g->ctx, argv, argc);
     for (int i = 0; i < g->expected_count; i++)
-        g->behind[i] += (uint32_t)(end - start);
+        g->bytes_after_command[i] += (uint32_t)(end - start);
     g->output_len = (size_t)(end - g->output);
-    g->behind[g->expected_count] = 0;
-    g->expected[g->expected_count++] = (uint8_t)what;
+    g->bytes_after_command[g->expected_count] = 0;
+    g->expected_commands[g->expected_count++] = (uint8_t)what;
 }
 
-static void begin_step(struct hf_handshake *g)
+static void clear_step(struct hf_handshake *g)
 {
     g->expected_count = 0;
-    g->next = 0;
+    g->next_expected = 0;
     g->fallback = HANDSHAKE_NO_FALLBACK;
 }
 
 /* "": none is named. */
-static const char *user_of(const struct hf_handshake *g)
+static const char *user_or_empty(const struct hf_handshake *g)
 {
-    return g->is_default_user ? "" : g->login->user;
+    return g->uses_default_user ? "" : g->login->user;
 }
 
 static void send_auth(struct hf_handshake *g)
 {
-    struct hf_resp_arg argv[3] = {text_arg("AUTH")};
+    struct hf_resp_arg argv[3] = {arg_from_text("AUTH")};
     size_t argc = 1;
 
-    if (*user_of(g)) /* servers before 6.0 know no users */
-        argv[argc++] = text_arg(user_of(g));
-    argv[argc++] = text_arg(g->login->password);
+    if (*user_or_empty(g)) /* servers before 6.0 know no users */
+        argv[argc++] = arg_from_text(user_or_empty(g));
+    argv[argc++] = arg_from_text(g->login->password);
     send_command(g, AUTH, argv, argc);
 }
 
-static void send_client(struct hf_handshake *g, enum command what,
-                        const char *verb, const char *a, const char *b)
+static void send_client_command(struct hf_handshake *g, enum handshake_command what,
+                                const char *verb, const char *a, const char *b)
 {
-    struct hf_resp_arg argv[4] = {text_arg("CLIENT"), text_arg(verb)};
+    struct hf_resp_arg argv[4] = {arg_from_text("CLIENT"), arg_from_text(verb)};
     size_t argc = 2;
 
     if (a)
-        argv[argc++] = text_arg(a);
+        argv[argc++] = arg_from_text(a);
     if (b)
-        argv[argc++] = text_arg(b);
+        argv[argc++] = arg_from_text(b);
     send_command(g, what, argv, argc);
 }
 
@@ -131,7 +131,7 @@ static void send_select(struct hf_handshake *g)
 {
     char number[HF_RESP_INTEGER_MAX];
     size_t len = hf_resp_format_integer(number, g->database);
-    struct hf_resp_arg argv[2] = {text_arg("SELECT"), {number, len}};
+    struct hf_resp_arg argv[2] = {arg_from_text("SELECT"), {number, len}};
 
     send_command(g, SELECT, argv, 2);
 }
@@ -140,18 +140,19 @@ static void send_select(struct hf_handshake *g)
  * connection's own writes are not reported. Source: redis.io CLIENT TRACKING. */
 static void send_tracking(struct hf_handshake *g)
 {
-    struct hf_resp_arg argv[5] = {text_arg("CLIENT"), text_arg("TRACKING"), text_arg("ON"),
-                                  text_arg("OPTIN"), text_arg("NOLOOP")};
+    struct hf_resp_arg argv[5] = {arg_from_text("CLIENT"), arg_from_text("TRACKING"),
+                                  arg_from_text("ON"),
+                                  arg_from_text("OPTIN"), arg_from_text("NOLOOP")};
 
     send_command(g, TRACKING, argv, 5);
 }
 
 /* The reply to PING ends the handshake. */
-static void step_bare(struct hf_handshake *g)
+static void send_step_bare(struct hf_handshake *g)
 {
-    struct hf_resp_arg ping = text_arg("PING");
+    struct hf_resp_arg ping = arg_from_text("PING");
 
-    begin_step(g);
+    clear_step(g);
     g->protocol = 2;
     if (g->login)
         send_auth(g);
@@ -161,11 +162,11 @@ static void step_bare(struct hf_handshake *g)
 }
 
 /* After a refused login, the reply to the first of them shows whether a login is required
- * (on_check). So the first one is a command of all servers, which check the login before its
- * arguments. In HELLO, a refused name would be a refused HELLO. */
-static void send_settings(struct hf_handshake *g)
+ * (on_reply_after_refusal). So the first one is a command of all servers, which check the login
+ * before its arguments. In HELLO, a refused name would be a refused HELLO. */
+static void send_connection_settings(struct hf_handshake *g)
 {
-    struct hf_resp_arg info[2] = {text_arg("INFO"), text_arg("server")};
+    struct hf_resp_arg info[2] = {arg_from_text("INFO"), arg_from_text("server")};
 
     if (g->database != 0)
         send_select(g);
@@ -173,82 +174,83 @@ static void send_settings(struct hf_handshake *g)
         send_tracking(g);
     send_command(g, INFO, info, 2);
     if (g->client_name)
-        send_client(g, SETNAME, "SETNAME", g->client_name, NULL);
-    send_client(g, SETINFO, "SETINFO", "LIB-NAME", "holdfast");
-    send_client(g, SETINFO, "SETINFO", "LIB-VER", HF_VERSION);
+        send_client_command(g, SETNAME, "SETNAME", g->client_name, NULL);
+    send_client_command(g, SETINFO, "SETINFO", "LIB-NAME", "holdfast");
+    send_client_command(g, SETINFO, "SETINFO", "LIB-VER", HF_VERSION);
 }
 
-static void step_hello(struct hf_handshake *g)
+static void send_step_hello(struct hf_handshake *g)
 {
-    struct hf_resp_arg argv[5] = {text_arg("HELLO"), text_arg("3")};
+    struct hf_resp_arg argv[5] = {arg_from_text("HELLO"), arg_from_text("3")};
     size_t argc = 2;
 
-    begin_step(g);
+    clear_step(g);
     g->protocol = 3;
     if (g->login) {
-        argv[argc++] = text_arg("AUTH");
-        argv[argc++] = text_arg(*user_of(g) ? user_of(g) : "default");
-        argv[argc++] = text_arg(g->login->password);
+        argv[argc++] = arg_from_text("AUTH");
+        argv[argc++] = arg_from_text(*user_or_empty(g) ? user_or_empty(g) : "default");
+        argv[argc++] = arg_from_text(g->login->password);
     }
     send_command(g, HELLO, argv, argc);
-    send_settings(g);
+    send_connection_settings(g);
 }
 
-static void step_resp2(struct hf_handshake *g)
+static void send_step_resp2(struct hf_handshake *g)
 {
-    begin_step(g);
+    clear_step(g);
     g->protocol = 2;
     if (g->login)
         send_auth(g);
-    send_client(g, ID, "ID", NULL, NULL);
-    send_settings(g);
+    send_client_command(g, ID, "ID", NULL, NULL);
+    send_connection_settings(g);
 }
 
-static void step_kill(struct hf_handshake *g)
+static void send_step_kill(struct hf_handshake *g)
 {
     char number[HF_RESP_INTEGER_MAX];
-    size_t len = hf_resp_format_integer(number, g->predecessor->id);
-    struct hf_resp_arg argv[4] = {text_arg("CLIENT"), text_arg("KILL"), text_arg("ID"),
+    size_t len = hf_resp_format_integer(number, g->predecessor->client_id);
+    struct hf_resp_arg argv[4] = {arg_from_text("CLIENT"), arg_from_text("KILL"),
+                                  arg_from_text("ID"),
                                   {number, len}};
 
-    HF_ASSERT(g->predecessor->id != 0);
-    begin_step(g);
+    HF_ASSERT(g->predecessor->client_id != 0);
+    clear_step(g);
     send_command(g, KILL, argv, 4);
 }
 
-static void step_probe(struct hf_handshake *g)
+static void send_step_probe(struct hf_handshake *g)
 {
-    struct hf_resp_arg ping = text_arg("PING");
+    struct hf_resp_arg ping = arg_from_text("PING");
 
-    begin_step(g);
+    clear_step(g);
     send_command(g, PING, &ping, 1);
 }
 
-static void begin_manner(struct hf_handshake *g)
+static void send_first_step_of_mode(struct hf_handshake *g)
 {
     if (g->mode == HANDSHAKE_BARE)
-        step_bare(g);
+        send_step_bare(g);
     else if (g->mode == HANDSHAKE_RESP2)
-        step_resp2(g);
+        send_step_resp2(g);
     else
-        step_hello(g);
+        send_step_hello(g);
 }
 
 hf_status hf_handshake_start(struct hf_handshake *g)
 {
     hf_handshake_wipe(g);
-    g->is_final = false;
-    g->has_killed = g->is_tracking = false;
+    g->is_failure_final = false;
+    g->has_closed_predecessor = g->is_tracking = false;
     g->error.status = HF_OK;
-    g->id = 0;
+    g->client_id = 0;
     g->run_id[0] = '\0';
     g->has_answered = false;
-    g->is_default_user = g->is_checking = false;
-    g->is_probing = g->is_careful && g->mode != HANDSHAKE_BARE;
-    if (g->is_probing)
-        step_probe(g);
+    g->uses_default_user = g->checks_if_login_needed = false;
+    g->has_pending_first_ping = g->probes_with_ping_first && g->mode != HANDSHAKE_BARE;
+    if (g->has_pending_first_ping)
+        send_step_probe(g);
     else
-        begin_manner(g);
+        send_first_step_of_mode(g);
     return g->error.status;
 }
 
@@ -270,7 +272,7 @@ void hf_handshake_wipe(struct hf_handshake *g)
 
 /* ---- replies ---- */
 
-static bool starts_with(struct hf_resp_value reply, const char *prefix)
+static bool reply_starts_with(struct hf_resp_value reply, const char *prefix)
 {
     const char *ptr;
     size_t len, want = strlen(prefix);
@@ -292,7 +294,7 @@ static bool may_hold_password(const struct hf_handshake *g,
 }
 
 /* The text of the server has 200 bytes about HELLO: a short one replaces it. */
-static bool lacks_password(struct hf_resp_value reply)
+static bool is_noauth_error(struct hf_resp_value reply)
 {
     return hf_resp_error_is(reply, "NOAUTH");
 }
@@ -309,11 +311,11 @@ static enum hf_handshake_result fail_handshake(struct hf_handshake *g, hf_status
     if (may_hold_password(g, reply)) {
         ptr = "(words that may hold the password)";
         len = strlen(ptr);
-    } else if (lacks_password(reply)) {
+    } else if (is_noauth_error(reply)) {
         ptr = "NOAUTH (it wants a password)";
         len = strlen(ptr);
     }
-    g->is_final = is_final;
+    g->is_failure_final = is_final;
     hf_error_set(&g->error, status, "%s: the server replied: %s", what,
                  hf_error_quote(words, sizeof words, ptr, len));
     g->error.is_temporary = status == HF_E_SERVER && !is_final &&
@@ -325,14 +327,14 @@ static enum hf_handshake_result fail_handshake(struct hf_handshake *g, hf_status
 static bool refuses_login(const struct hf_handshake *g, struct hf_resp_value reply)
 {
     return hf_resp_error_is(reply, "WRONGPASS") ||
-           (lacks_password(reply) && !g->login);
+           (is_noauth_error(reply) && !g->login);
 }
 
 /* The server refuses every connection, whatever it requests. It sends this before it
  * reads, in place of its first reply. */
 static bool refuses_all_connections(struct hf_resp_value reply)
 {
-    return starts_with(reply, "ERR max number of clients") ||
+    return reply_starts_with(reply, "ERR max number of clients") ||
            hf_resp_error_is(reply, "DENIED"); /* protected mode */
 }
 
@@ -351,81 +353,82 @@ static bool is_not_a_login_error(struct hf_resp_value reply)
  * password is tried once more, as that user's; but only if the server replies NOAUTH to
  * a connection that did not log in. Otherwise the default user has no password, and any
  * would be accepted. */
-static bool may_be_placeholder(const struct hf_handshake *g, struct hf_resp_value reply)
+static bool may_user_be_placeholder(const struct hf_handshake *g, struct hf_resp_value reply)
 {
-    return !g->is_default_user && g->login && g->login->user[0] &&
+    return !g->uses_default_user && g->login && g->login->user[0] &&
            strcmp(g->login->user, "default") != 0 &&
            hf_resp_error_is(reply, "WRONGPASS");
 }
 
 /* The reply to HELLO or AUTH with the user of the URL. The error is kept in case the
  * default user is also refused. */
-static enum hf_handshake_result login_refused(struct hf_handshake *g, const char *what,
-                                              struct hf_resp_value reply)
+static enum hf_handshake_result handle_refused_login(struct hf_handshake *g, const char *what,
+                                                     struct hf_resp_value reply)
 {
-    bool is_placeholder = may_be_placeholder(g, reply);
+    bool is_placeholder = may_user_be_placeholder(g, reply);
     struct hf_error first = g->error;
 
     (void)fail_handshake(g, HF_E_AUTH, true, what, reply);
-    if (g->is_default_user)
+    if (g->uses_default_user)
         g->error = first;
     if (!is_placeholder)
         return HANDSHAKE_FAILED;
-    g->is_checking = true;
+    g->checks_if_login_needed = true;
     return HANDSHAKE_MORE;
 }
 
 /* The first reply after the refusal decides. */
-static enum hf_handshake_result on_check(struct hf_handshake *g, struct hf_resp_value reply)
+static enum hf_handshake_result on_reply_after_refusal(struct hf_handshake *g,
+                                                       struct hf_resp_value reply)
 {
-    if (!lacks_password(reply))
+    if (!is_noauth_error(reply))
         return HANDSHAKE_FAILED;
-    g->is_checking = g->is_final = false;
-    g->is_default_user = true;
+    g->checks_if_login_needed = g->is_failure_final = false;
+    g->uses_default_user = true;
     g->fallback = HANDSHAKE_FALLBACK_DEFAULT_USER;
     return HANDSHAKE_MORE;
 }
 
-static enum hf_handshake_result on_hello(struct hf_handshake *g,
-                                         struct hf_resp_value reply)
+static enum hf_handshake_result on_hello_reply(struct hf_handshake *g,
+                                               struct hf_resp_value reply)
 {
     struct hf_resp_value v;
 
     if (hf_resp_type(reply) == HF_RESP_MAP) {
         if (hf_resp_map_get(reply, "id", 2, &v) < 0 ||
-            hf_resp_integer(v, &g->id) < 0)
-            g->id = 0; /* kvrocks sends none: its connections cannot be killed */
+            hf_resp_integer(v, &g->client_id) < 0)
+            g->client_id = 0; /* kvrocks sends none: its connections cannot be killed */
         return HANDSHAKE_MORE;
     }
     if (!hf_resp_is_error(reply))
         return fail_handshake(g, HF_E_PROTOCOL, true, "HELLO", reply);
     if (refuses_login(g, reply))
-        return login_refused(g, names[HELLO], reply);
+        return handle_refused_login(g, names[HELLO], reply);
     if (hf_is_too_large_reply(reply))
         return fail_handshake(g, HF_E_SERVER, false, "HELLO", reply);
     g->fallback = HANDSHAKE_FALLBACK_RESP2;
     return HANDSHAKE_MORE;
 }
 
-static enum hf_handshake_result on_auth(struct hf_handshake *g,
-                                        struct hf_resp_value reply)
+static enum hf_handshake_result on_auth_reply(struct hf_handshake *g,
+                                              struct hf_resp_value reply)
 {
-    return hf_resp_is_error(reply) ? login_refused(g, names[AUTH], reply)
+    return hf_resp_is_error(reply) ? handle_refused_login(g, names[AUTH], reply)
                                    : HANDSHAKE_MORE;
 }
 
-static enum hf_handshake_result on_id(struct hf_handshake *g,
-                                      struct hf_resp_value reply)
+static enum hf_handshake_result on_client_id_reply(struct hf_handshake *g,
+                                                   struct hf_resp_value reply)
 {
     if (hf_resp_error_is(reply, "NOAUTH"))
         return fail_handshake(g, HF_E_AUTH, true, "CLIENT ID", reply);
-    if (hf_resp_integer(reply, &g->id) < 0)
-        g->id = 0; /* not permitted, or before 5.0: we do without */
+    if (hf_resp_integer(reply, &g->client_id) < 0)
+        g->client_id = 0; /* not permitted, or before 5.0: we do without */
     return HANDSHAKE_MORE;
 }
 
 /* A server has databases 0 to 15, unless its configuration says otherwise. */
-static void advise_database(struct hf_handshake *g)
+static void add_database_advice(struct hf_handshake *g)
 {
     struct hf_error said = g->error;
 
@@ -436,109 +439,111 @@ static void advise_database(struct hf_handshake *g)
                      said.text, (int)g->database);
 }
 
-static enum hf_handshake_result on_select(struct hf_handshake *g,
-                                          struct hf_resp_value reply)
+static enum hf_handshake_result on_select_reply(struct hf_handshake *g,
+                                                struct hf_resp_value reply)
 {
     if (!hf_resp_is_error(reply))
         return HANDSHAKE_MORE;
     (void)fail_handshake(g, HF_E_SERVER, true, "SELECT", reply);
-    advise_database(g);
+    add_database_advice(g);
     return HANDSHAKE_FAILED;
 }
 
-static void note_run_id(struct hf_handshake *g, const char *info, size_t len)
+static void read_run_id(struct hf_handshake *g, const char *info, size_t len)
 {
     (void)hf_info_find(info, len, "run_id", g->run_id, RUN_ID_MAX);
 }
 
 /* Of this handshake, not of an earlier one. */
-static bool was_kill_sent(const struct hf_handshake *g)
+static bool is_kill_the_only_command(const struct hf_handshake *g)
 {
-    return g->expected_count == 1 && g->expected[0] == KILL && g->next == 1;
+    return g->expected_count == 1 && g->expected_commands[0] == KILL && g->next_expected == 1;
 }
 
-static enum hf_handshake_result become_ready(struct hf_handshake *g)
+static enum hf_handshake_result end_handshake_ready(struct hf_handshake *g)
 {
-    HF_ASSERT(!g->has_killed || was_kill_sent(g));
-    g->predecessor->id = g->id;
+    HF_ASSERT(!g->has_closed_predecessor || is_kill_the_only_command(g));
+    g->predecessor->client_id = g->client_id;
     memcpy(g->predecessor->run_id, g->run_id, RUN_ID_MAX);
     g->error.status = HF_OK; /* of a user that was refused */
     return HANDSHAKE_READY;
 }
 
-static bool has_predecessor(const struct hf_handshake *g)
+static bool is_predecessor_on_this_server(const struct hf_handshake *g)
 {
-    return g->predecessor->id != 0 && g->run_id[0] &&
+    return g->predecessor->client_id != 0 && g->run_id[0] &&
            strcmp(g->run_id, g->predecessor->run_id) == 0;
 }
 
-/* Of is_careful, NOAUTH is also enough: the connection was not closed. */
-static enum hf_handshake_result on_ping(struct hf_handshake *g,
-                                        struct hf_resp_value reply)
+/* Of probes_with_ping_first, NOAUTH is also enough: the connection was not closed. */
+static enum hf_handshake_result on_ping_reply(struct hf_handshake *g,
+                                              struct hf_resp_value reply)
 {
-    return lacks_password(reply) && !g->is_probing
+    return is_noauth_error(reply) && !g->has_pending_first_ping
                ? fail_handshake(g, HF_E_AUTH, true, "PING", reply)
                : HANDSHAKE_MORE;
 }
 
-static void on_info(struct hf_handshake *g, struct hf_resp_value reply)
+static void on_info_reply(struct hf_handshake *g, struct hf_resp_value reply)
 {
     const char *ptr;
     size_t len;
 
     if (!hf_resp_is_error(reply) && hf_resp_bytes(reply, &ptr, &len) == HF_OK)
-        note_run_id(g, ptr, len);
+        read_run_id(g, ptr, len);
 }
 
 /* The last reply of a step has arrived. */
-static enum hf_handshake_result end_step(struct hf_handshake *g)
+static enum hf_handshake_result continue_after_step(struct hf_handshake *g)
 {
     if (g->fallback == HANDSHAKE_FALLBACK_RESP2) {
-        step_resp2(g);
-    } else if (g->is_probing || g->fallback == HANDSHAKE_FALLBACK_DEFAULT_USER) {
-        g->is_probing = false;
-        begin_manner(g);
-    } else if (has_predecessor(g) && !was_kill_sent(g)) {
-        step_kill(g);
+        send_step_resp2(g);
+    } else if (g->has_pending_first_ping || g->fallback == HANDSHAKE_FALLBACK_DEFAULT_USER) {
+        g->has_pending_first_ping = false;
+        send_first_step_of_mode(g);
+    } else if (is_predecessor_on_this_server(g) && !is_kill_the_only_command(g)) {
+        send_step_kill(g);
     } else {
-        return become_ready(g);
+        return end_handshake_ready(g);
     }
     return HANDSHAKE_MORE;
 }
 
 const char *hf_handshake_awaited_command(const struct hf_handshake *g)
 {
-    return g->next < g->expected_count ? names[g->expected[g->next]] : "";
+    return g->next_expected < g->expected_count ? names[g->expected_commands[g->next_expected]]
+           : "";
 }
 
 bool hf_handshake_awaited_is_sent(const struct hf_handshake *g)
 {
-    return g->next < g->expected_count && g->output_len <= g->behind[g->next];
+    return g->next_expected < g->expected_count &&
+           g->output_len <= g->bytes_after_command[g->next_expected];
 }
 
-static enum hf_handshake_result take_reply(struct hf_handshake *g, enum command what,
-                                           struct hf_resp_value reply)
+static enum hf_handshake_result handle_reply_to(struct hf_handshake *g, enum handshake_command what,
+                                                struct hf_resp_value reply)
 {
     if (is_not_a_login_error(reply))
         return fail_handshake(g, HF_E_SERVER, false, names[what], reply);
-    if (g->is_checking)
-        return on_check(g, reply);
+    if (g->checks_if_login_needed)
+        return on_reply_after_refusal(g, reply);
     if (g->fallback != HANDSHAKE_NO_FALLBACK)
         return HANDSHAKE_MORE;
     switch (what) {
     case HELLO:
-        return on_hello(g, reply);
+        return on_hello_reply(g, reply);
     case AUTH:
-        return on_auth(g, reply);
+        return on_auth_reply(g, reply);
     case ID:
-        return on_id(g, reply);
+        return on_client_id_reply(g, reply);
     case SELECT:
-        return on_select(g, reply);
+        return on_select_reply(g, reply);
     case INFO:
-        on_info(g, reply);
+        on_info_reply(g, reply);
         return HANDSHAKE_MORE;
     case PING:
-        return on_ping(g, reply);
+        return on_ping_reply(g, reply);
     case TRACKING:
         g->is_tracking = !hf_resp_is_error(reply);
         return HANDSHAKE_MORE;
@@ -546,8 +551,8 @@ static enum hf_handshake_result take_reply(struct hf_handshake *g, enum command 
     case SETINFO:
         return HANDSHAKE_MORE;
     case KILL: /* gone already, killed now, or not permitted (design 11 c) */
-        g->has_killed = !hf_resp_is_error(reply);
-        HF_ASSERT(!g->has_killed || !hf_resp_is_error(reply));
+        g->has_closed_predecessor = !hf_resp_is_error(reply);
+        HF_ASSERT(!g->has_closed_predecessor || !hf_resp_is_error(reply));
         return HANDSHAKE_MORE;
     }
     return fail_handshake(g, HF_E_PROTOCOL, true, "handshake", reply);
@@ -556,15 +561,15 @@ static enum hf_handshake_result take_reply(struct hf_handshake *g, enum command 
 enum hf_handshake_result hf_handshake_reply(struct hf_handshake *g,
                                             struct hf_resp_value reply)
 {
-    enum command what = (enum command)g->expected[g->next++];
+    enum handshake_command what = (enum handshake_command)g->expected_commands[g->next_expected++];
     enum hf_handshake_result answer;
 
-    HF_ASSERT(g->next <= g->expected_count);
+    HF_ASSERT(g->next_expected <= g->expected_count);
     g->has_answered = true;
     if (g->on_reply)
         g->on_reply(g->ctx, reply, may_hold_password(g, reply));
-    answer = take_reply(g, what, reply);
-    if (answer == HANDSHAKE_MORE && g->next == g->expected_count)
-        answer = end_step(g);
+    answer = handle_reply_to(g, what, reply);
+    if (answer == HANDSHAKE_MORE && g->next_expected == g->expected_count)
+        answer = continue_after_step(g);
     return g->error.status == HF_E_NOMEM ? HANDSHAKE_FAILED : answer;
 }

@@ -45,7 +45,7 @@
 
 /* The last READY connection to the same server, for KILL. */
 struct hf_predecessor {
-    int64_t id;                   /* its client id; 0: none */
+    int64_t client_id;            /* its client id; 0: none */
     char run_id[RUN_ID_MAX];      /* of its server; "": unknown, so KILL is not sent */
 };
 
@@ -60,9 +60,8 @@ struct hf_handshake {
     uint32_t database;
     const char *client_name;
     enum hf_handshake_mode mode;
-    bool is_careful;              /* begins with PING: if the server replies to it
-                                     and then closes the connection, the next
-                                     command was the reason */
+    bool probes_with_ping_first;  /* begins with PING: if the server replies to it and then closes
+                                     the connection, the next command was the reason */
     bool wants_tracking;          /* CLIENT TRACKING, with RESP3 */
     struct hf_predecessor *predecessor;   /* read, and replaced when READY */
     /* Tracing; NULL: none. on_command receives the command with its password;
@@ -74,32 +73,31 @@ struct hf_handshake {
     /* Results. */
     int protocol;
     bool is_tracking;             /* the server accepted CLIENT TRACKING */
-    bool has_killed;              /* the server confirmed that the predecessor is
-                                     closed */
-    bool is_final;                /* FAILED: a retry would fail in the same way */
+    bool has_closed_predecessor;  /* the server confirmed that the predecessor is closed */
+    bool is_failure_final;        /* FAILED: a retry would fail in the same way */
     struct hf_error error;
     bool has_answered;            /* the server replied to any command */
-    bool is_default_user;         /* the server refused the user, and accepted the
-                                     password for the default user */
+    bool uses_default_user;       /* the server refused the user, and accepted the password for the
+                                     default user */
 
     /* Used by handshake.c only. */
-    bool is_checking;             /* the next reply shows whether the default user
-                                     has a password: only then is it tried */
+    bool checks_if_login_needed;  /* the next reply shows whether the default user has a password:
+                                     only then is it tried */
     enum hf_handshake_fallback {  /* of the replies to this step: */
         HANDSHAKE_NO_FALLBACK,
         HANDSHAKE_FALLBACK_RESP2, /* no effect; RESP2 follows, because HELLO was refused */
         HANDSHAKE_FALLBACK_DEFAULT_USER /* no effect; the default user follows */
     } fallback;
-    bool is_probing;              /* the PING of is_careful is pending */
-    int64_t id;
+    bool has_pending_first_ping;     /* the PING of probes_with_ping_first is pending */
+    int64_t client_id;
     char run_id[RUN_ID_MAX];
-    uint8_t expected[8];          /* the commands that have no reply yet, in order */
-    uint32_t behind[8];           /* bytes of the step that follow each of these */
+    uint8_t expected_commands[8];    /* the commands that have no reply yet, in order */
+    uint32_t bytes_after_command[8]; /* bytes of the step that follow each of these */
     uint8_t expected_count;
-    uint8_t next;
-    char *output;                 /* allocated while it contains bytes */
-    uint32_t output_room;
-    size_t output_len;            /* the owner sends output[0..len), sets it 0 */
+    uint8_t next_expected;
+    char *output;                    /* allocated while it contains bytes */
+    uint32_t output_capacity;
+    size_t output_len;               /* the owner sends output[0..len), sets it 0 */
 };
 
 /* hf_handshake_start - writes the first commands to `output`. HF_E_NOMEM: there is no
@@ -108,7 +106,7 @@ hf_status hf_handshake_start(struct hf_handshake *g);
 
 /* hf_handshake_reply - processes one reply. HANDSHAKE_MORE: it expects further replies, and may
  *                  have written commands to `output`. HANDSHAKE_READY: the handshake has
- *                  ended. HANDSHAKE_FAILED: `error` and is_final are set. */
+ *                  ended. HANDSHAKE_FAILED: `error` and is_failure_final are set. */
 enum hf_handshake_result hf_handshake_reply(struct hf_handshake *g,
                                             struct hf_resp_value reply);
 

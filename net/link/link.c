@@ -35,7 +35,7 @@
                                    connection cannot occupy the loop */
 
 static void end_connection(struct hf_link *link, bool is_final);
-static void read_all(struct hf_link *link);
+static void read_available_bytes(struct hf_link *link);
 
 /* ---- options, new, free ---- */
 
@@ -55,8 +55,8 @@ void hf_link_options_init(struct hf_link_options *options)
 
 static void on_turn_end(struct hf_turn_hook *turn);
 static void on_dialed(struct hf_dial *dial, int fd);
-static void on_ready(struct hf_io *io, int events);
-static void on_timer(struct hf_timer *timer);
+static void on_socket_ready(struct hf_io *io, int events);
+static void on_link_timer(struct hf_timer *timer);
 
 /* ---- what the connection reports ---- */
 
@@ -79,20 +79,20 @@ static void on_push_lost(void *ctx)
         link->options.on_push_lost(link->options.ctx);
 }
 
-static void on_end(void *ctx, struct hf_request *request,
-                   enum hf_outcome outcome, struct hf_resp_value reply)
+static void on_request_end(void *ctx, struct hf_request *request,
+                           enum hf_outcome outcome, struct hf_resp_value reply)
 {
     struct hf_link *link = ctx;
 
     if (outcome == HF_ANSWERED && hf_resp_is_error(reply))
         hf_link_check_error_reply(link, reply);
     if (outcome == HF_ANSWERED && hf_conn_is_condemned(&link->conn) &&
-        !link->conn.delivers_rest) {
+        !link->conn.delivers_despite_error) {
         outcome = HF_UNKNOWN; /* its owner retries, on the next connection */
         reply = (struct hf_resp_value){0};
     }
     hf_deadlines_forget(&link->deadlines, request);
-    link->has_answered = link->has_answered || outcome == HF_ANSWERED;
+    link->has_answered_since_ready = link->has_answered_since_ready || outcome == HF_ANSWERED;
     if (link->unhelpful_rivals > 0 && outcome == HF_ANSWERED)
         hf_rival_note_reply(link);
     if (link->options.on_trace)
@@ -100,7 +100,7 @@ static void on_end(void *ctx, struct hf_request *request,
     request->done(request, outcome, reply);
 }
 
-static void conn_setup(struct hf_link *link)
+static void set_up_conn(struct hf_link *link)
 {
     struct hf_conn_options options = {
         .mem = hf_loop_mem(link->loop),
@@ -111,13 +111,13 @@ static void conn_setup(struct hf_link *link)
         .predecessor = link->options.predecessor,
         .on_push = on_push,
         .on_push_lost = on_push_lost,
-        .on_end = on_end,
+        .on_request_end = on_request_end,
         .ctx = link,
     };
     struct hf_handshake *handshake = hf_conn_handshake(&link->conn);
 
     if (link->options.on_trace)
-        options.on_late = hf_link_trace_late;
+        options.on_late_reply = hf_link_trace_late;
     hf_conn_init(&link->conn, &options);
     if (link->options.on_trace)
         hf_link_set_handshake_trace(link);
@@ -142,7 +142,7 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     link->loop = loop;
     link->options = *options;
     link->stream.fd = -1;
-    link->timer.fire = on_timer;
+    link->timer.fire = on_link_timer;
     link->silence_check_ms = options->suspect_ms > 0
                         ? hf_min_ms(options->silence_ms,
                                     options->suspect_ms - options->suspect_ms / 4)
@@ -151,7 +151,7 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     hf_dial_init(&link->dial, loop, &link->options.url, on_dialed);
     if (options->client_name)
         strncpy(link->client_name, options->client_name, HF_CLIENT_NAME_MAX);
-    hf_turn_hook_init(&link->turn, on_turn_end);
+    hf_turn_hook_init(&link->turn_end_hook, on_turn_end);
     hf_space_queue_init(&link->space_queue);
     hf_link_login_init(link);
     (void)hf_url_address(&link->options.url, link->address,
@@ -160,12 +160,12 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
         (void)snprintf(link->announced_by, sizeof link->announced_by, "%s",
                        options->announced_by);
     link->options.announced_by = NULL; /* lent for this call */
-    conn_setup(link);
+    set_up_conn(link);
     *out = link;
     return HF_OK;
 }
 
-static void hang_up(struct hf_link *link)
+static void close_socket(struct hf_link *link)
 {
     hf_rival_stop(link);
     hf_dial_stop(&link->dial);
@@ -181,12 +181,12 @@ void hf_link_free(struct hf_link *link)
     if (!link)
         return;
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    hang_up(link);
-    link->is_wanted = link->comes_back = false;
+    close_socket(link);
+    link->is_wanted = link->reconnects_once = false;
     hf_conn_close(&link->conn);
     hf_conn_fail_queued(&link->conn);
     hf_space_queue_fail(&link->space_queue, HF_E_CLOSED);
-    hf_loop_cancel_turn_end(link->loop, &link->turn);
+    hf_loop_cancel_turn_end(link->loop, &link->turn_end_hook);
     hf_deadlines_fini(&link->deadlines);
     hf_conn_fini(&link->conn);
     hf_link_login_fini(link);
@@ -205,7 +205,7 @@ void hf_link_serve_space_later(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!hf_space_queue_is_empty(&link->space_queue))
-        hf_loop_at_turn_end(link->loop, &link->turn);
+        hf_loop_at_turn_end(link->loop, &link->turn_end_hook);
 }
 
 static void watch_socket_events(struct hf_link *link, bool has_output)
@@ -229,7 +229,7 @@ static void flush_output(struct hf_link *link)
         return; /* in a child the parent writes them */
     if (was_idle)
         link->last_received_ms = link->reply_silent_since_ms = now;
-    if (link->state == HF_LINK_READY && !link->has_unread)
+    if (link->state == HF_LINK_READY && !link->has_unread_tls_bytes)
         hf_loop_arm(link->loop, &link->timer,
                     link->reply_silent_since_ms + link->silence_check_ms);
     n = hf_stream_write(&link->stream, ptr, len);
@@ -270,7 +270,7 @@ static void continue_tls_handshake(struct hf_link *link)
         begin_handshake(link);
         if (link->options.tls) /* bytes that TLS read with it are not visible at the
                                   descriptor */
-            read_all(link);
+            read_available_bytes(link);
     } else if (rc == HF_RESP_MORE) {
         watch_socket_events(link, false);
     } else {
@@ -283,7 +283,7 @@ hf_status hf_link_watch_socket(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     link->io = (struct hf_io){
-        .fd = link->stream.fd, .events = HF_READ, .ready = on_ready};
+        .fd = link->stream.fd, .events = HF_READ, .ready = on_socket_ready};
     return hf_loop_watch(link->loop, &link->io);
 }
 
@@ -310,16 +310,16 @@ static void on_dialed(struct hf_dial *dial, int fd)
 
 /* ---- going down ---- */
 
-static bool is_needed(const struct hf_link *link)
+static bool is_connection_needed(const struct hf_link *link)
 {
-    return link->is_wanted || link->comes_back || hf_conn_queued(&link->conn) > 0;
+    return link->is_wanted || link->reconnects_once || hf_conn_queued(&link->conn) > 0;
 }
 
 void hf_link_close(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     hf_link_count_end(link);
-    hang_up(link);
+    close_socket(link);
     hf_link_set_state(link, HF_LINK_IDLE);
     hf_link_login_stop(link);
     hf_conn_close(&link->conn);
@@ -331,13 +331,13 @@ static void end_connection(struct hf_link *link, bool is_final)
     bool was_up = link->state == HF_LINK_READY;
 
     hf_link_close(link);
-    link->is_refused = is_final;
+    link->is_failure_final = is_final;
     if (is_final) {
         hf_conn_fail_queued(&link->conn);
         hf_space_queue_fail(&link->space_queue, link->error.status);
     }
     hf_link_serve_space_later(link);
-    if (link->state == HF_LINK_IDLE && is_needed(link))
+    if (link->state == HF_LINK_IDLE && is_connection_needed(link))
         hf_link_back_off(link);
     if (link->options.on_change && was_up)
         link->options.on_change(link->options.ctx, false);
@@ -356,14 +356,14 @@ static void repeat_handshake(struct hf_link *link)
 {
     hf_link_close(link);
     hf_link_serve_space_later(link);
-    if (link->state == HF_LINK_IDLE && is_needed(link)) {
+    if (link->state == HF_LINK_IDLE && is_connection_needed(link)) {
         hf_link_set_state(link, HF_LINK_BACKOFF);
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
     }
 }
 
 /* This is as temporary as a refused connection: the server of a proxy is down. */
-static void end_hung_up(struct hf_link *link)
+static void end_closed_by_peer(struct hf_link *link)
 {
     const struct hf_error *why = &link->stream.error;
     char text[2 * HF_ERROR_TEXT_MAX];
@@ -386,12 +386,12 @@ static void end_hung_up(struct hf_link *link)
         end_connection(link, false);
 }
 
-static void end_refused(struct hf_link *link, hf_status status)
+static void end_after_conn_error(struct hf_link *link, hf_status status)
 {
     struct hf_error why = link->conn.error;
     bool is_final = link->state == HF_LINK_HANDSHAKE &&
                     (status == HF_E_PROTOCOL || status == HF_E_LIMIT ||
-                     hf_conn_handshake(&link->conn)->is_final);
+                     hf_conn_handshake(&link->conn)->is_failure_final);
 
     if (link->state == HF_LINK_HANDSHAKE && status == HF_E_AUTH)
         is_final = hf_link_login_refused(link);
@@ -406,22 +406,22 @@ static void end_refused(struct hf_link *link, hf_status status)
 
 /* The rest is read in the next turn, so that a peer that never stops sending delays no
  * other link and no timer. */
-static void read_later(struct hf_link *link)
+static void schedule_rest_of_read(struct hf_link *link)
 {
-    link->has_unread = hf_stream_has_more(&link->stream);
-    if (link->has_unread) /* no descriptor will say so */
+    link->has_unread_tls_bytes = hf_stream_has_more(&link->stream);
+    if (link->has_unread_tls_bytes) /* no descriptor will say so */
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
 }
 
 /* LINK-8: a message, or a part of one, does not show that what was sent has arrived. */
-static bool brought_messages_alone(const struct hf_conn *conn, uint64_t first, uint64_t pushes)
+static bool brought_only_messages(const struct hf_conn *conn, uint64_t first, uint64_t pushes)
 {
     bool is_message = conn->in_len > 0 ? *conn->in == '>' : conn->stats.pushes > pushes;
 
     return is_message && conn->first == first && hf_conn_in_flight(conn) > 0;
 }
 
-static void note_sign_of_life(struct hf_link *link, bool was_skipping)
+static void record_received_bytes(struct hf_link *link, bool was_skipping)
 {
     if (!was_skipping)
         link->reply_silent_since_ms = hf_loop_now(link->loop);
@@ -432,7 +432,7 @@ static void note_sign_of_life(struct hf_link *link, bool was_skipping)
 }
 
 /* Reads all that has come, so that one write can answer it. */
-static void read_all(struct hf_link *link)
+static void read_available_bytes(struct hf_link *link)
 {
     struct hf_conn *conn = &link->conn;
     uint64_t first = conn->first, pushes = conn->stats.pushes;
@@ -443,7 +443,7 @@ static void read_all(struct hf_link *link)
     char *ptr;
     long n;
 
-    link->has_unread = false;
+    link->has_unread_tls_bytes = false;
     if (hf_loop_forked(link->loop))
         return; /* a trace callback has forked: the parent reads */
     do {
@@ -456,7 +456,7 @@ static void read_all(struct hf_link *link)
         n = hf_stream_read(&link->stream, ptr, room);
         hf_conn_counters(&link->conn)->reads++;
         if (n < 0) {
-            end_hung_up(link);
+            end_closed_by_peer(link);
             return;
         }
         if (n == 0)
@@ -467,27 +467,27 @@ static void read_all(struct hf_link *link)
             link->last_received_ms = hf_loop_now(link->loop);
         rc = hf_conn_received(conn, (size_t)n, hf_loop_now_us(link->loop));
         if (rc < 0) {
-            end_refused(link, rc);
+            end_after_conn_error(link, rc);
             return;
         }
-        if (!brought_messages_alone(conn, first, pushes))
-            note_sign_of_life(link, was_skipping);
+        if (!brought_only_messages(conn, first, pushes))
+            record_received_bytes(link, was_skipping);
     } while (++reads < READS_MAX && !hf_loop_forked(link->loop) &&
              ((size_t)n == room || hf_stream_has_more(&link->stream)));
     if (reads == READS_MAX)
-        read_later(link);
+        schedule_rest_of_read(link);
     if (link->state == HF_LINK_HANDSHAKE && link->conn.state == HF_CONN_READY)
         hf_link_become_ready(link);
     if (link->state == HF_LINK_HANDSHAKE)
         flush_output(link);
     if (link->options.tls) /* this read may wait for room to write */
         watch_socket_events(link, hf_conn_has_output(&link->conn));
-    hf_loop_at_turn_end(link->loop, &link->turn);
+    hf_loop_at_turn_end(link->loop, &link->turn_end_hook);
 }
 
 /* Through TLS a read may wait for room to write and a write for something to
  * read: both are tried, whatever has come. */
-static void on_ready(struct hf_io *io, int events)
+static void on_socket_ready(struct hf_io *io, int events)
 {
     struct hf_link *link = HF_OWNER_OF(io, struct hf_link, io);
 
@@ -500,11 +500,11 @@ static void on_ready(struct hf_io *io, int events)
         (link->options.tls && hf_conn_has_output(&link->conn)))
         flush_output(link);
     if (events & HF_READ || link->options.tls)
-        read_all(link);
+        read_available_bytes(link);
 }
 
 /* LINK-3, LINK-8, or condemned from outside of a read (LINK-1). */
-static void listen_for_silence(struct hf_link *link)
+static void check_for_silence(struct hf_link *link)
 {
     int64_t until = link->last_received_ms + link->options.silence_ms;
 
@@ -524,20 +524,20 @@ static void listen_for_silence(struct hf_link *link)
     }
 }
 
-/* Reads the bytes that read_later postponed. It used the timer that watches the attempt, or
- * silence (LINK-3): when all is read, the timer is set for that again. */
+/* Reads the bytes that schedule_rest_of_read postponed. It used the timer that watches the attempt,
+ * or silence (LINK-3): when all is read, the timer is set for that again. */
 static void read_postponed_bytes(struct hf_link *link)
 {
-    read_all(link);
-    if (link->has_unread)
+    read_available_bytes(link);
+    if (link->has_unread_tls_bytes)
         return;
     if (link->state == HF_LINK_HANDSHAKE)
         hf_link_arm_attempt_timer(link);
     else if (link->state == HF_LINK_READY)
-        listen_for_silence(link);
+        check_for_silence(link);
 }
 
-static void on_timer(struct hf_timer *timer)
+static void on_link_timer(struct hf_timer *timer)
 {
     struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, timer);
     bool is_open =
@@ -546,15 +546,15 @@ static void on_timer(struct hf_timer *timer)
     if (is_open && hf_stream_has_more(&link->stream)) {
         read_postponed_bytes(link);
     } else if (link->state == HF_LINK_READY) {
-        listen_for_silence(link);
+        check_for_silence(link);
     } else if (hf_rival_is_ready(link)) {
         hf_rival_take_over(link);
     } else if (link->state == HF_LINK_FETCHING && link->has_next_login) {
         hf_link_attempt(link);
-    } else if (link->state == HF_LINK_FETCHING && link->query == 0) {
-        hf_link_fill_error(link, link->no_login.status, link->no_login.text, "");
+    } else if (link->state == HF_LINK_FETCHING && link->pending_credentials_query == 0) {
+        hf_link_fill_error(link, link->no_login_error.status, link->no_login_error.text, "");
         end_connection(link, false);
-    } else if (link->state == HF_LINK_BACKOFF && is_needed(link)) {
+    } else if (link->state == HF_LINK_BACKOFF && is_connection_needed(link)) {
         hf_link_attempt(link);
     } else if (link->state == HF_LINK_BACKOFF) {
         hf_link_set_state(link, HF_LINK_IDLE);
@@ -567,16 +567,16 @@ static void on_timer(struct hf_timer *timer)
  * wait for it. */
 static void on_turn_end(struct hf_turn_hook *turn)
 {
-    struct hf_link *link = HF_OWNER_OF(turn, struct hf_link, turn);
+    struct hf_link *link = HF_OWNER_OF(turn, struct hf_link, turn_end_hook);
 
     HF_ASSERT(hf_link_ok(link));
     if (!hf_space_queue_is_empty(&link->space_queue))
         hf_space_queue_serve(&link->space_queue, &link->conn);
-    if (link->state == HF_LINK_IDLE && is_needed(link))
+    if (link->state == HF_LINK_IDLE && is_connection_needed(link))
         hf_link_attempt(link);
     else if (is_connecting(link) && hf_rival_for_attempt_due_ms(link) < link->timer.due_ms)
         hf_link_arm_attempt_timer(link); /* the attempt began before the request was queued */
-    if (link->state == HF_LINK_READY && link->conn.unwritten == 0 &&
+    if (link->state == HF_LINK_READY && link->conn.unwritten_bytes == 0 &&
         hf_conn_queued(&link->conn) >= hf_conn_in_flight(&link->conn))
         flush_output(link);
 }

@@ -19,8 +19,9 @@ static const char *const states[] = {
 #define REQUESTS_SHOWN 20
 
 /* The time of sending of a place has 32 bits. */
-static void dump_place(const struct hf_link *link, const struct hf_expected_reply *place,
-                       struct hf_dump *dump, int depth)
+static void dump_request_in_flight(const struct hf_link *link,
+                                   const struct hf_expected_reply *place,
+                                   struct hf_dump *dump, int depth)
 {
     uint32_t age_us = (uint32_t)hf_loop_now_us(link->loop) - place->sent_us;
     char sent[HF_DUMP_TIME_MAX];
@@ -31,12 +32,12 @@ static void dump_place(const struct hf_link *link, const struct hf_expected_repl
                  hf_expected_reply_request(place) ? "" : ", its reply will be ignored");
 }
 
-static void dump_places(const struct hf_link *link, struct hf_dump *dump, int depth)
+static void dump_requests_in_flight(const struct hf_link *link, struct hf_dump *dump, int depth)
 {
     const struct hf_conn *c = &link->conn;
 
-    for (uint64_t i = c->first; i < c->unsent && i < c->first + REQUESTS_SHOWN; i++)
-        dump_place(link, hf_conn_expected_reply(c, i), dump, depth);
+    for (uint64_t i = c->first; i < c->first_unsent && i < c->first + REQUESTS_SHOWN; i++)
+        dump_request_in_flight(link, hf_conn_expected_reply(c, i), dump, depth);
 }
 
 void hf_link_dump(const struct hf_link *link, struct hf_dump *dump, int depth,
@@ -50,15 +51,15 @@ void hf_link_dump(const struct hf_link *link, struct hf_dump *dump, int depth,
                  "%s to %s: %s, RESP%d, stream %" PRIu64 ", requests in flight %" PRIu64
                  ", requests queued %" PRIu64 ", bytes to send %zu, "
                  "last received byte, or first request after a rest: %s, next timer %s",
-                 what, link->address, states[link->state], link->protocol, c->stream,
-                 c->unsent - c->first, c->last - c->unsent, c->out_end - c->out_start,
+                 what, link->address, states[link->state], link->last_protocol, c->stream,
+                 c->first_unsent - c->first, c->end - c->first_unsent, c->out_end - c->out_start,
                  hf_dump_time(dump, heard,
                               link->last_received_ms ? link->last_received_ms : HF_NEVER),
                  hf_dump_time(dump, due,
                               link->timer.link ? link->timer.due_ms : HF_NEVER));
     if (link->state != HF_LINK_READY && link->error.status != HF_OK)
         hf_dump_line(dump, depth + 1, "last error: %s", link->error.text);
-    dump_places(link, dump, depth + 1);
+    dump_requests_in_flight(link, dump, depth + 1);
     if (link->rival)
         hf_link_dump(link->rival, dump, depth + 1, "second connection");
 }

@@ -20,7 +20,7 @@ void hf_link_fill_not_dialed(struct hf_link *link)
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
     (void)hf_dial_error(&link->dial, why, sizeof why);
-    if (link->announced_by[0] && link->protocol == 0) /* it was never reached */
+    if (link->announced_by[0] && link->last_protocol == 0) /* it was never reached */
         (void)snprintf(hint, sizeof hint,
                        "; %s announced this address: behind NAT, is --map missing?",
                        link->announced_by);

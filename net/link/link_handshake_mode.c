@@ -29,17 +29,17 @@ enum hf_handshake_mode hf_link_best_handshake_mode(const struct hf_link *link)
 
 static enum hf_handshake_mode plainest_handshake_mode(const struct hf_link *link)
 {
-    return link->conn.predecessor.id != 0 ? HANDSHAKE_RESP2 : HANDSHAKE_BARE;
+    return link->conn.predecessor.client_id != 0 ? HANDSHAKE_RESP2 : HANDSHAKE_BARE;
 }
 
 bool hf_link_learn_from_hangup(struct hf_link *link)
 {
     struct hf_handshake *handshake = hf_conn_handshake(&link->conn);
-    bool was_careful = handshake->is_careful;
+    bool was_careful = handshake->probes_with_ping_first;
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!handshake->has_answered) {
-        handshake->is_careful = true;
+        handshake->probes_with_ping_first = true;
         return !was_careful;
     }
     if (link->used_best_mode || handshake->mode == plainest_handshake_mode(link))
@@ -53,13 +53,13 @@ void hf_link_forget_handshake_mode(struct hf_link *link)
     struct hf_handshake *handshake = hf_conn_handshake(&link->conn);
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    handshake->is_careful = handshake->mode != hf_link_best_handshake_mode(link);
+    handshake->probes_with_ping_first = handshake->mode != hf_link_best_handshake_mode(link);
     handshake->mode = hf_link_best_handshake_mode(link);
 }
 
 /* "ERR Can't execute 'evalsha': only (P|S)SUBSCRIBE / ... are allowed in this
  * context": the server has not executed the command. */
-static bool is_refused_to_subscribers(struct hf_resp_value reply)
+static bool is_refusal_to_subscriber(struct hf_resp_value reply)
 {
     const char *ptr;
     size_t len;
@@ -69,7 +69,7 @@ static bool is_refused_to_subscribers(struct hf_resp_value reply)
            memmem(ptr, len, "allowed in this context", 23);
 }
 
-static void use_resp2(struct hf_link *link)
+static void reconnect_with_resp2(struct hf_link *link)
 {
     link->options.protocol = 2;
     hf_conn_handshake(&link->conn)->mode = HANDSHAKE_RESP2;
@@ -85,6 +85,6 @@ void hf_link_check_error_reply(struct hf_link *link, struct hf_resp_value error)
         hf_conn_condemn(&link->conn, HF_E_CONNECT,
                         "the server no longer knows the login of this connection "
                         "(NOAUTH)");
-    else if (link->protocol == 3 && is_refused_to_subscribers(error))
-        use_resp2(link);
+    else if (link->last_protocol == 3 && is_refusal_to_subscriber(error))
+        reconnect_with_resp2(link);
 }

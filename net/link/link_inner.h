@@ -35,53 +35,53 @@ struct hf_link {
     struct hf_conn conn;
     struct hf_stream stream;
     struct hf_io io;                /* watches the socket */
-    struct hf_timer timer;          /* end of this attempt or of BACKOFF, or the next check
-                                       for silence */
+    struct hf_timer timer;          /* end of this attempt or of BACKOFF, or the next check for
+                                       silence */
     int64_t attempt_until_ms;       /* end of this attempt */
-    uint64_t began;                 /* hf_link_attempt_number */
-    int64_t attempt_ms;             /* of a rival: the silence that ends its attempt
-                                       (LINK-10); otherwise 0 */
+    uint64_t attempt_number;        /* hf_link_attempt_number */
+    int64_t rival_attempt_ms;       /* of a rival: the silence that ends its attempt (LINK-10);
+                                       otherwise 0 */
     struct hf_deadlines deadlines;             /* of the requests */
-    struct hf_turn_hook turn;
+    struct hf_turn_hook turn_end_hook;
     struct hf_dial dial;
     struct hf_space_queue space_queue;         /* waiters for space */
-    unsigned failures;              /* consecutive failed attempts and connections that
-                                       ended soon */
-    bool has_answered;              /* a reply after the handshake, since READY */
-    int64_t last_received_ms;       /* when bytes last arrived, or were first expected; of
-                                       an attempt: when it last made progress */
-    int64_t reply_silent_since_ms;  /* the same, except messages while a reply is due */
-    int64_t silence_check_ms;       /* time until the next check for silence */
-    struct hf_link *rival;          /* LINK-8, LINK-10; NULL: none */
-    unsigned unhelpful_rivals;      /* that took over since the last reply that took
-                                       less than suspect_ms */
-    uint8_t jitter;                 /* of this connection: LINK-8 */
-    struct hf_request probe;        /* LINK-9 */
-    int protocol;                   /* of the last READY connection; 0: none */
-    bool used_best_mode;            /* LINK-6: the handshake used the best mode */
-    bool has_unread;                /* TLS has bytes that were not read; the timer is due */
+    unsigned consecutive_failures;   /* consecutive failed attempts and connections that ended
+                                        soon */
+    bool has_answered_since_ready;   /* a reply after the handshake, since READY */
+    int64_t last_received_ms;        /* when bytes last arrived, or were first expected; of an
+                                        attempt: when it last made progress */
+    int64_t reply_silent_since_ms;   /* the same, except messages while a reply is due */
+    int64_t silence_check_ms;        /* time until the next check for silence */
+    struct hf_link *rival;           /* LINK-8, LINK-10; NULL: none */
+    unsigned unhelpful_rivals;       /* that took over since the last reply that took less than
+                                        suspect_ms */
+    uint8_t suspect_jitter;          /* of this connection: LINK-8 */
+    struct hf_request probe_request; /* LINK-9 */
+    int last_protocol;               /* of the last READY connection; 0: none */
+    bool used_best_mode;             /* LINK-6: the handshake used the best mode */
+    bool has_unread_tls_bytes;       /* TLS has bytes that were not read; the timer is due */
     bool is_wanted;
-    bool comes_back;            /* hf_link_reconnect_once */
+    bool reconnects_once;       /* hf_link_reconnect_once */
     bool is_replaced;               /* hf_link_replace was called, and not hf_link_note_serving
                                        since */
-    bool is_refused;                /* a retry would fail in the same way */
+    bool is_failure_final;          /* a retry would fail in the same way */
 
     /* link_login.c */
-    struct hf_login *login;         /* of this connection, or of the next one */
-    struct hf_login *next_login;    /* credentials that were not used yet */
-    struct hf_login *refused;       /* by the server since it last accepted one; NULL: none */
-    bool has_next_login;            /* `fresh` is set; it may be NULL */
-    struct hf_error no_login;       /* why there are no credentials; HF_OK: not known */
-    uint64_t query;                 /* the pending query for credentials; 0: none */
-    int64_t expires_ms;             /* of `login`; HF_NEVER: it does not expire */
-    int64_t renewal_ms;             /* LOGIN-3: when `login` must be replaced; or HF_NEVER */
+    struct hf_login *login;             /* of this connection, or of the next one */
+    struct hf_login *next_login;        /* credentials that were not used yet */
+    struct hf_login *refused_login;     /* by the server since it last accepted one; NULL: none */
+    bool has_next_login;                /* `fresh` is set; it may be NULL */
+    struct hf_error no_login_error;     /* why there are no credentials; HF_OK: not known */
+    uint64_t pending_credentials_query; /* the pending query for credentials; 0: none */
+    int64_t login_expires_ms;           /* of `login`; HF_NEVER: it does not expire */
+    int64_t login_renewal_ms;           /* LOGIN-3: when `login` must be replaced; or HF_NEVER */
     int64_t next_login_expires_ms;
-    int64_t login_received_ms;      /* when it came, also after it is in use */
-    int64_t lifetime_ms;            /* of the latest credentials; 0: without an end */
-    struct hf_timer login_timer;    /* READY: when to query credentials again */
-    struct hf_request auth;         /* AUTH on the READY connection */
+    int64_t login_received_ms;          /* when it came, also after it is in use */
+    int64_t login_lifetime_ms;          /* of the latest credentials; 0: without an end */
+    struct hf_timer login_timer;        /* READY: when to query credentials again */
+    struct hf_request auth_request;     /* AUTH on the READY connection */
     bool is_authenticating;
-    bool was_accepted;
+    bool was_login_accepted;
     struct hf_error error;
 };
 
@@ -203,7 +203,8 @@ void hf_link_login_init(struct hf_link *link);
 void hf_link_login_fini(struct hf_link *link);
 
 /* hf_link_find_login - LOGIN-1. True: link->login is set. False: the query is pending, or, if
- *   link->query is 0, there are no credentials and link->no_login has the reason. */
+ *   link->pending_credentials_query is 0, there are no credentials and link->no_login_error has the
+ *   reason. */
 bool hf_link_find_login(struct hf_link *link);
 
 /* hf_link_login_move - moves to `to` the query of `from` that has no answer, and the
@@ -233,7 +234,7 @@ bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value repl
 
 /* ---- link_handshake_mode.c ---- */
 
-/* hf_link_best_handshake_mode - returns the best mode that options.protocol permits. */
+/* hf_link_best_handshake_mode - returns the best mode that options.last_protocol permits. */
 enum hf_handshake_mode hf_link_best_handshake_mode(const struct hf_link *link);
 
 /* hf_link_learn_from_hangup - LINK-6: the peer closed the connection during the handshake.
@@ -281,7 +282,7 @@ void hf_link_trace_end(const struct hf_request *request,
 /* hf_link_set_handshake_trace - lets the connection trace its handshake. */
 void hf_link_set_handshake_trace(struct hf_link *link);
 
-/* hf_link_trace_late - the on_late of the connection. */
+/* hf_link_trace_late - the on_late_reply of the connection. */
 void hf_link_trace_late(void *ctx, uint64_t place, struct hf_resp_value reply);
 
 #endif

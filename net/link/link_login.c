@@ -2,8 +2,8 @@
  *
  * LOGIN-1  With a callback, each attempt to connect begins with a query, and at most one query is
  *          pending. Credentials that arrive after their attempt has ended, and those of an
- *          attempt that was stopped, are used by the next one, for FRESH_MS. After that the
- *          provider may have changed them, and the next attempt queries them again.
+ *          attempt that was stopped, are used by the next one, for CREDENTIALS_FRESH_MS. After that
+ *          the provider may have changed them, and the next attempt queries them again.
  * LOGIN-2  After a refusal, credentials are queried again. The refusal is final only if the
  *          server never accepted any and the query returns the same login again.
  * LOGIN-3  A login that expires is replaced after three quarters of its life: AUTH on the live
@@ -22,21 +22,21 @@
 
 #define RETRY_MIN_MS 100   /* bounds of the pause between two queries */
 #define RETRY_MAX_MS 60000
-#define FRESH_MS 10000
+#define CREDENTIALS_FRESH_MS 10000
 
 static void on_login_timer(struct hf_timer *timer);
-static void on_auth(struct hf_request *request, enum hf_outcome outcome,
-                    struct hf_resp_value reply);
+static void on_auth_reply(struct hf_request *request, enum hf_outcome outcome,
+                          struct hf_resp_value reply);
 
 void hf_link_login_init(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     link->login = hf_login_ref(link->options.url.login);
-    link->expires_ms = link->renewal_ms = HF_NEVER;
+    link->login_expires_ms = link->login_renewal_ms = HF_NEVER;
     link->login_timer.fire = on_login_timer;
-    link->auth.done = on_auth;
+    link->auth_request.done = on_auth_reply;
     if (!link->options.was_accepted)
-        link->options.was_accepted = &link->was_accepted;
+        link->options.was_accepted = &link->was_login_accepted;
 }
 
 void hf_link_login_fini(struct hf_link *link)
@@ -45,27 +45,27 @@ void hf_link_login_fini(struct hf_link *link)
     hf_loop_disarm(link->loop, &link->login_timer);
     hf_login_unref(link->login);
     hf_login_unref(link->next_login);
-    hf_login_unref(link->refused);
-    link->login = link->next_login = link->refused = NULL;
+    hf_login_unref(link->refused_login);
+    link->login = link->next_login = link->refused_login = NULL;
 }
 
 /* ---- answers ---- */
 
-static const char *text_or(const char *text, const char *otherwise)
+static const char *text_or_default(const char *text, const char *otherwise)
 {
     return text ? text : otherwise;
 }
 
 /* What is not given is the URL's. Neither user nor password: no login. */
-static struct hf_login *login_of(const struct hf_link *link,
-                                 const struct hf_credentials *c, struct hf_error *err)
+static struct hf_login *login_from_credentials(const struct hf_link *link,
+                                               const struct hf_credentials *c, struct hf_error *err)
 {
     const struct hf_login *given = link->options.url.login;
 
     if (!c->user && !c->password)
         return hf_login_ref(link->options.url.login);
-    return hf_login_new(text_or(c->user, given ? given->user : ""),
-                        text_or(c->password, given ? given->password : ""), err);
+    return hf_login_new(text_or_default(c->user, given ? given->user : ""),
+                        text_or_default(c->password, given ? given->password : ""), err);
 }
 
 static void drop_next_login(struct hf_link *link)
@@ -76,7 +76,7 @@ static void drop_next_login(struct hf_link *link)
 }
 
 /* LOGIN-3: when `fresh` must be replaced. */
-static int64_t renewal_of_fresh(const struct hf_link *link)
+static int64_t renewal_of_next_login_ms(const struct hf_link *link)
 {
     int64_t ms = (link->next_login_expires_ms - link->login_received_ms) / 4 * 3;
 
@@ -85,78 +85,78 @@ static int64_t renewal_of_fresh(const struct hf_link *link)
     return link->login_received_ms + (ms < RETRY_MIN_MS ? RETRY_MIN_MS : ms);
 }
 
-static void drop_old(struct hf_link *link)
+static void drop_old_next_login(struct hf_link *link)
 {
     int64_t now = hf_loop_now(link->loop);
 
     if (link->has_next_login &&
-        (now >= link->next_login_expires_ms || now >= renewal_of_fresh(link) ||
-         now - link->login_received_ms >= FRESH_MS))
+        (now >= link->next_login_expires_ms || now >= renewal_of_next_login_ms(link) ||
+         now - link->login_received_ms >= CREDENTIALS_FRESH_MS))
         drop_next_login(link);
 }
 
 /* The reference is taken over. */
-static void set_fresh(struct hf_link *link, struct hf_login *login, int64_t lifetime_ms,
-                      int64_t expires_ms)
+static void set_next_login(struct hf_link *link, struct hf_login *login, int64_t lifetime_ms,
+                           int64_t expires_ms)
 {
     drop_next_login(link);
     link->next_login = login;
     link->has_next_login = true;
-    link->lifetime_ms = lifetime_ms;
+    link->login_lifetime_ms = lifetime_ms;
     link->next_login_expires_ms = expires_ms;
     link->login_received_ms = hf_loop_now(link->loop);
 }
 
-static int64_t end_of(const struct hf_link *link, int64_t life_ms)
+static int64_t end_of_lifetime_ms(const struct hf_link *link, int64_t life_ms)
 {
     int64_t now = hf_loop_now(link->loop);
 
     return life_ms > 0 && life_ms < HF_NEVER - now ? now + life_ms : HF_NEVER;
 }
 
-static struct hf_login *read_answer(const struct hf_link *link,
-                                    const struct hf_credentials *c, struct hf_error *err)
+static struct hf_login *login_from_answer(const struct hf_link *link,
+                                          const struct hf_credentials *c, struct hf_error *err)
 {
     if (c->expires_in_ms >= 0)
-        return login_of(link, c, err);
+        return login_from_credentials(link, c, err);
     (void)hf_error_set(err, HF_E_INVAL,
                        "they expired already: expires_in_ms is negative");
     return NULL;
 }
 
 /* NULL: there are none. */
-static void take_answer(struct hf_link *link, const struct hf_credentials *c,
-                        const struct hf_error *why)
+static void store_credentials_answer(struct hf_link *link, const struct hf_credentials *c,
+                                     const struct hf_error *why)
 {
     struct hf_error err = {0};
-    struct hf_login *login = c ? read_answer(link, c, &err) : NULL;
+    struct hf_login *login = c ? login_from_answer(link, c, &err) : NULL;
 
     drop_next_login(link);
-    link->query = 0;
-    link->no_login.status = HF_OK;
+    link->pending_credentials_query = 0;
+    link->no_login_error.status = HF_OK;
     if (c && err.status == HF_OK)
-        set_fresh(link, login, c->expires_in_ms, end_of(link, c->expires_in_ms));
+        set_next_login(link, login, c->expires_in_ms, end_of_lifetime_ms(link, c->expires_in_ms));
     else
-        (void)hf_error_set(&link->no_login, HF_E_CONNECT, "no credentials: %s",
+        (void)hf_error_set(&link->no_login_error, HF_E_CONNECT, "no credentials: %s",
                            c ? err.text : why->text);
 }
 
-static void query_program(struct hf_link *link)
+static void query_credentials(struct hf_link *link)
 {
     struct hf_credentials_query query = {.size = sizeof query,
                                          .id = hf_loop_next_serial(link->loop),
                                          .address = link->address,
                                          .is_sentinel = link->options.is_sentinel,
-                                         .was_refused = link->refused != NULL};
+                                         .was_refused = link->refused_login != NULL};
     struct hf_credentials answer = HF_CREDENTIALS_INIT;
     struct hf_error err = {.text = "the callback gave no reason"};
     hf_status rc;
 
-    link->query = query.id;
+    link->pending_credentials_query = query.id;
     rc = link->options.credentials(link->options.credentials_ctx, &query, &answer,
                                    &err);
     if (rc != HF_CREDENTIALS_LATER)
-        take_answer(link, rc == HF_OK ? &answer : NULL, &err);
+        store_credentials_answer(link, rc == HF_OK ? &answer : NULL, &err);
 }
 
 bool hf_link_answer_credentials(struct hf_link *link, uint64_t id,
@@ -166,24 +166,24 @@ bool hf_link_answer_credentials(struct hf_link *link, uint64_t id,
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->rival && hf_link_answer_credentials(link->rival, id, credentials, why))
         return true;
-    if (id == 0 || link->query != id)
+    if (id == 0 || link->pending_credentials_query != id)
         return false;
-    take_answer(link, credentials, why);
+    store_credentials_answer(link, credentials, why);
     if (link->state == HF_LINK_FETCHING)
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
-    else if (link->state == HF_LINK_READY && link->expires_ms != HF_NEVER)
+    else if (link->state == HF_LINK_READY && link->login_expires_ms != HF_NEVER)
         hf_loop_arm(link->loop, &link->login_timer, hf_loop_now(link->loop));
     return true;
 }
 
 /* ---- before an attempt ---- */
 
-static void use_fresh(struct hf_link *link)
+static void use_next_login(struct hf_link *link)
 {
     hf_login_unref(link->login);
     link->login = link->next_login;
-    link->expires_ms = link->next_login_expires_ms;
-    link->renewal_ms = renewal_of_fresh(link);
+    link->login_expires_ms = link->next_login_expires_ms;
+    link->login_renewal_ms = renewal_of_next_login_ms(link);
     link->next_login = NULL;
     link->has_next_login = false;
     hf_conn_handshake(&link->conn)->login = link->login;
@@ -195,37 +195,38 @@ bool hf_link_find_login(struct hf_link *link)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!link->options.credentials)
         return true;
-    drop_old(link);
-    if (!link->has_next_login && link->query == 0)
-        query_program(link);
+    drop_old_next_login(link);
+    if (!link->has_next_login && link->pending_credentials_query == 0)
+        query_credentials(link);
     if (!link->has_next_login)
         return false;
-    use_fresh(link);
+    use_next_login(link);
     return true;
 }
 
 /* The server has not refused it, and the attempt that has it is stopped. */
-static bool has_unused(const struct hf_link *link)
+static bool may_use_new_login_now(const struct hf_link *link)
 {
     return link->options.credentials && link->state >= HF_LINK_DIALING &&
-           link->state <= HF_LINK_HANDSHAKE && !link->refused;
+           link->state <= HF_LINK_HANDSHAKE && !link->refused_login;
 }
 
 void hf_link_login_move(struct hf_link *to, struct hf_link *from)
 {
     HF_ASSERT(hf_loop_is_locked(to->loop));
     if (!to->has_next_login && from->has_next_login) {
-        set_fresh(to, from->next_login, from->lifetime_ms, from->next_login_expires_ms);
+        set_next_login(to, from->next_login, from->login_lifetime_ms, from->next_login_expires_ms);
         to->login_received_ms = from->login_received_ms;
         from->next_login = NULL;
         from->has_next_login = false;
-    } else if (!to->has_next_login && has_unused(from)) {
-        set_fresh(to, hf_login_ref(from->login), from->lifetime_ms, from->expires_ms);
+    } else if (!to->has_next_login && may_use_new_login_now(from)) {
+        set_next_login(to, hf_login_ref(from->login), from->login_lifetime_ms,
+                       from->login_expires_ms);
         to->login_received_ms = from->login_received_ms;
     }
-    if (!to->has_next_login && to->query == 0) {
-        to->query = from->query;
-        from->query = 0;
+    if (!to->has_next_login && to->pending_credentials_query == 0) {
+        to->pending_credentials_query = from->pending_credentials_query;
+        from->pending_credentials_query = 0;
     }
 }
 
@@ -237,9 +238,9 @@ void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     link->login = rival->login;
     rival->login = old;
-    link->expires_ms = rival->expires_ms;
-    link->renewal_ms = rival->renewal_ms;
-    link->lifetime_ms = rival->lifetime_ms;
+    link->login_expires_ms = rival->login_expires_ms;
+    link->login_renewal_ms = rival->login_renewal_ms;
+    link->login_lifetime_ms = rival->login_lifetime_ms;
     drop_next_login(link); /* it came for the connection that has ended */
     hf_conn_handshake(&link->conn)->login = link->login;
 }
@@ -249,28 +250,28 @@ void hf_link_login_stop(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->is_authenticating)
-        (void)hf_link_cancel(&link->auth);
+        (void)hf_link_cancel(&link->auth_request);
     link->is_authenticating = false;
 }
 
 /* ---- what the server says ---- */
 
-static void set_refused(struct hf_link *link, struct hf_login *login)
+static void set_refused_login(struct hf_link *link, struct hf_login *login)
 {
-    struct hf_login *old = link->refused;
+    struct hf_login *old = link->refused_login;
 
-    link->refused = hf_login_ref(login);
+    link->refused_login = hf_login_ref(login);
     hf_login_unref(old);
 }
 
-static void await_renewal(struct hf_link *link)
+static void arm_login_renewal(struct hf_link *link)
 {
     int64_t soon_ms = hf_loop_now(link->loop) + RETRY_MIN_MS;
 
-    if (link->renewal_ms == HF_NEVER)
+    if (link->login_renewal_ms == HF_NEVER)
         return;
     hf_loop_arm(link->loop, &link->login_timer,
-                link->renewal_ms < soon_ms ? soon_ms : link->renewal_ms);
+                link->login_renewal_ms < soon_ms ? soon_ms : link->login_renewal_ms);
 }
 
 void hf_link_login_worked(struct hf_link *link)
@@ -279,19 +280,19 @@ void hf_link_login_worked(struct hf_link *link)
     if (!link->options.credentials)
         return;
     *link->options.was_accepted = true;
-    set_refused(link, NULL);
-    await_renewal(link);
+    set_refused_login(link, NULL);
+    arm_login_renewal(link);
 }
 
 /* LOGIN-2 */
 bool hf_link_login_refused(struct hf_link *link)
 {
-    bool is_same = link->refused && hf_login_is_equal(link->refused, link->login);
+    bool is_same = link->refused_login && hf_login_is_equal(link->refused_login, link->login);
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!link->options.credentials)
         return true;
-    set_refused(link, link->login);
+    set_refused_login(link, link->login);
     return is_same && !*link->options.was_accepted;
 }
 
@@ -299,7 +300,8 @@ bool hf_link_login_refused(struct hf_link *link)
 void hf_link_login_resume(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    if (link->state == HF_LINK_READY && link->expires_ms != HF_NEVER && link->query == 0 &&
+    if (link->state == HF_LINK_READY && link->login_expires_ms != HF_NEVER &&
+        link->pending_credentials_query == 0 &&
         !link->is_authenticating && !link->login_timer.link)
         hf_loop_arm(link->loop, &link->login_timer, hf_loop_now(link->loop));
 }
@@ -313,14 +315,14 @@ bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value repl
 
 const char *hf_link_refused_user(const struct hf_link *link)
 {
-    return link->login && link->conn.handshake.is_default_user ? link->login->user : NULL;
+    return link->login && link->conn.handshake.uses_default_user ? link->login->user : NULL;
 }
 
 /* ---- a live connection (LOGIN-3) ---- */
 
 static void retry_credentials_later(struct hf_link *link)
 {
-    int64_t ms = link->lifetime_ms / 16;
+    int64_t ms = link->login_lifetime_ms / 16;
 
     if (link->state != HF_LINK_READY)
         return;
@@ -328,10 +330,10 @@ static void retry_credentials_later(struct hf_link *link)
     hf_loop_arm(link->loop, &link->login_timer, hf_loop_now(link->loop) + ms);
 }
 
-static void on_auth(struct hf_request *request, enum hf_outcome outcome,
-                    struct hf_resp_value reply)
+static void on_auth_reply(struct hf_request *request, enum hf_outcome outcome,
+                          struct hf_resp_value reply)
 {
-    struct hf_link *link = HF_OWNER_OF(request, struct hf_link, auth);
+    struct hf_link *link = HF_OWNER_OF(request, struct hf_link, auth_request);
 
     link->is_authenticating = false;
     if (outcome != HF_ANSWERED)
@@ -340,7 +342,7 @@ static void on_auth(struct hf_request *request, enum hf_outcome outcome,
         hf_link_login_worked(link);
         return;
     }
-    set_refused(link, link->login);
+    set_refused_login(link, link->login);
     retry_credentials_later(link);
 }
 
@@ -352,24 +354,24 @@ static void send_auth(struct hf_link *link)
 
     if (!login)
         return;
-    if (login->user[0] && !hf_conn_handshake(&link->conn)->is_default_user)
+    if (login->user[0] && !hf_conn_handshake(&link->conn)->uses_default_user)
         argv[argc++] = (struct hf_resp_arg){login->user, login->user_len};
     argv[argc++] = (struct hf_resp_arg){login->password, login->password_len};
     hf_conn_note_secret(&link->conn);
     link->is_authenticating =
-        hf_link_submit(link, &link->auth, argv, argc, HF_NEVER) == HF_OK;
+        hf_link_submit(link, &link->auth_request, argv, argc, HF_NEVER) == HF_OK;
     if (!link->is_authenticating)
         retry_credentials_later(link);
 }
 
 /* The next connection uses the answer. */
-static void replace_login(struct hf_link *link)
+static void use_new_login_now(struct hf_link *link)
 {
-    if (link->options.is_subscriber && link->protocol == 2) {
+    if (link->options.is_subscriber && link->last_protocol == 2) {
         hf_link_condemn(link, "the credentials expire: a new connection has new ones");
         return;
     }
-    use_fresh(link);
+    use_next_login(link);
     send_auth(link);
 }
 
@@ -379,14 +381,14 @@ static void on_login_timer(struct hf_timer *timer)
 
     if (link->state != HF_LINK_READY || link->is_authenticating)
         return;
-    drop_old(link);
-    if (!link->has_next_login && link->query == 0 && !link->rival &&
-        link->no_login.status == HF_OK)
-        query_program(link);
+    drop_old_next_login(link);
+    if (!link->has_next_login && link->pending_credentials_query == 0 && !link->rival &&
+        link->no_login_error.status == HF_OK)
+        query_credentials(link);
     if (link->has_next_login) {
-        replace_login(link);
-    } else if (link->query == 0) {
-        link->no_login.status = HF_OK; /* query again next time */
+        use_new_login_now(link);
+    } else if (link->pending_credentials_query == 0) {
+        link->no_login_error.status = HF_OK; /* query again next time */
         retry_credentials_later(link);
     }
 }

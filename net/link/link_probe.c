@@ -23,10 +23,10 @@ void hf_link_probe(struct hf_link *link)
     static const struct hf_resp_arg ping = {"PING", 4};
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    link->probe = (struct hf_request){.done = on_probed, .link = link};
-    hf_deadlines_add(&link->deadlines, &link->probe, HF_NEVER);
-    if (hf_conn_probe(&link->conn, &link->probe, hf_loop_now_us(link->loop)) ==
+    link->probe_request = (struct hf_request){.done = on_probed, .link = link};
+    hf_deadlines_add(&link->deadlines, &link->probe_request, HF_NEVER);
+    if (hf_conn_probe(&link->conn, &link->probe_request, hf_loop_now_us(link->loop)) ==
             HF_OK &&
         link->options.on_trace)
-        hf_link_trace_queued(link, &link->probe, &ping, 1);
+        hf_link_trace_queued(link, &link->probe_request, &ping, 1);
 }

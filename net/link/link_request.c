@@ -45,7 +45,7 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
     hf_deadlines_add(&link->deadlines, request, deadline_ms);
     if (link->options.on_trace)
         hf_link_trace_queued(link, request, argv, argc);
-    hf_loop_at_turn_end(link->loop, &link->turn);
+    hf_loop_at_turn_end(link->loop, &link->turn_end_hook);
     return HF_OK;
 }
 
@@ -58,13 +58,13 @@ void hf_link_want(struct hf_link *link, bool is_wanted)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     link->is_wanted = is_wanted;
-    hf_loop_at_turn_end(link->loop, &link->turn);
+    hf_loop_at_turn_end(link->loop, &link->turn_end_hook);
 }
 
 void hf_link_reconnect_once(struct hf_link *link, bool comes_back)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    link->comes_back = comes_back;
+    link->reconnects_once = comes_back;
     if (comes_back && link->state == HF_LINK_IDLE)
         hf_link_back_off(link);
 }
@@ -82,7 +82,7 @@ hf_status hf_link_await_space(struct hf_link *link,
     waiter->link = link;
     waiter->bytes = bytes;
     hf_space_queue_add(&link->space_queue, waiter);
-    hf_loop_at_turn_end(link->loop, &link->turn);
+    hf_loop_at_turn_end(link->loop, &link->turn_end_hook);
     return HF_OK;
 }
 
@@ -130,7 +130,7 @@ void hf_link_replace(struct hf_link *link, const char *why)
     link->is_replaced = true;
     hf_dial_avoid_address(&link->dial);
     condemn_connection(link, HF_E_CONNECT, why);
-    link->conn.delivers_rest = true;
+    link->conn.delivers_despite_error = true;
 }
 
 void hf_link_note_serving(struct hf_link *link)

@@ -41,73 +41,73 @@
 #include "net/base/moment.h"
 #include "net/link/link_inner.h"
 
-#define DOUBLINGS_MAX 16   /* so that the shift cannot overflow */
+#define PATIENCE_DOUBLINGS_MAX 16 /* so that the shift cannot overflow */
 
 /* ---- when ---- */
 
-static int64_t patience_ms(const struct hf_link *link)
+static int64_t patience_before_rival_ms(const struct hf_link *link)
 {
     int64_t ms = link->options.suspect_ms;
-    int64_t slow_ms = 2 * (int64_t)(link->conn.latency_us / 1000);
+    int64_t slow_ms = 2 * (int64_t)(link->conn.last_latency_us / 1000);
     unsigned doublings = link->unhelpful_rivals;
 
     if (slow_ms > ms)
         ms = hf_min_ms(slow_ms, 2 * ms);
-    ms <<= doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX;
+    ms <<= doublings < PATIENCE_DOUBLINGS_MAX ? doublings : PATIENCE_DOUBLINGS_MAX;
     if (ms >= link->options.silence_ms) /* no rival: the connection ends then */
         return ms;
-    return ms - ms / 4 * link->jitter / 256;
+    return ms - ms / 4 * link->suspect_jitter / 256;
 }
 
 /* ---- the rival ---- */
 
 /* In its next turn: here the rival is on the stack. */
-static void have_link_look(struct hf_link *link)
+static void wake_link_timer(struct hf_link *link)
 {
     hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
 }
 
-static void on_change(void *ctx, bool is_up)
+static void on_rival_change(void *ctx, bool is_up)
 {
     if (is_up)
-        have_link_look(ctx);
+        wake_link_timer(ctx);
 }
 
-static bool has_attempt(const struct hf_link *link)
+static bool has_attempt_begun(const struct hf_link *link)
 {
     return link->state != HF_LINK_HANDSHAKE || link->stream.fd >= 0;
 }
 
-static void on_failure(void *ctx)
+static void on_rival_failure(void *ctx)
 {
     struct hf_link *link = ctx;
 
-    if (link->state == HF_LINK_READY || has_attempt(link))
+    if (link->state == HF_LINK_READY || has_attempt_begun(link))
         return;
     link->attempt_until_ms = hf_loop_now(link->loop); /* it waits for the rival alone */
-    have_link_look(link);
+    wake_link_timer(link);
 }
 
-static void rival_options(struct hf_link_options *o, const struct hf_link *link)
+static void set_rival_options(struct hf_link_options *o, const struct hf_link *link)
 {
     *o = link->options;
     o->predecessor = link->conn.predecessor;
     o->suspect_ms = o->idle_check_ms = 0;
     o->backoff_min_ms = link->options.suspect_ms;
     o->backoff_max_ms = link->options.silence_ms;
-    o->on_change = on_change;
-    o->on_failure = on_failure;
+    o->on_change = on_rival_change;
+    o->on_failure = on_rival_failure;
     o->on_push = NULL;
     o->on_push_lost = NULL;
     o->announced_by = link->announced_by[0] ? link->announced_by : NULL;
     o->ctx = (void *)link;
 }
 
-static void begin_rival(struct hf_link *link)
+static void open_rival(struct hf_link *link)
 {
     struct hf_link_options options;
 
-    rival_options(&options, link);
+    set_rival_options(&options, link);
     if (hf_link_new(&link->rival, link->loop, &options) < 0)
         link->rival = NULL; /* later, maybe */
     explicit_bzero(&options.url, sizeof options.url);
@@ -120,13 +120,13 @@ static void begin_rival(struct hf_link *link)
     link->rival->used_best_mode = link->used_best_mode;
     link->rival->is_replaced = link->is_replaced;
     hf_dial_adopt(&link->rival->dial, &link->dial);
-    link->rival->attempt_ms = link->options.suspect_ms;
+    link->rival->rival_attempt_ms = link->options.suspect_ms;
     hf_link_want(link->rival, true);
 }
 
 int64_t hf_rival_open_if_silent(struct hf_link *link)
 {
-    int64_t due_ms = link->reply_silent_since_ms + patience_ms(link);
+    int64_t due_ms = link->reply_silent_since_ms + patience_before_rival_ms(link);
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->options.suspect_ms == 0 || link->rival ||
@@ -134,7 +134,7 @@ int64_t hf_rival_open_if_silent(struct hf_link *link)
         return HF_NEVER;
     if (hf_loop_now(link->loop) < due_ms)
         return due_ms;
-    begin_rival(link);
+    open_rival(link);
     return HF_NEVER;
 }
 
@@ -145,9 +145,9 @@ int64_t hf_rival_for_attempt_due_ms(const struct hf_link *link)
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (ms == 0 || link->rival || hf_conn_queued(&link->conn) == 0 ||
-        link->state == HF_LINK_FETCHING || !has_attempt(link))
+        link->state == HF_LINK_FETCHING || !has_attempt_begun(link))
         return HF_NEVER;
-    return hf_link_progress_ms(link) + ms - ms / 4 * link->jitter / 256;
+    return hf_link_progress_ms(link) + ms - ms / 4 * link->suspect_jitter / 256;
 }
 
 void hf_rival_open_for_attempt(struct hf_link *link)
@@ -155,7 +155,7 @@ void hf_rival_open_for_attempt(struct hf_link *link)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (hf_loop_now(link->loop) < hf_rival_for_attempt_due_ms(link))
         return;
-    begin_rival(link);
+    open_rival(link);
     if (!link->rival) /* no memory: suspect_ms later */
         link->last_received_ms = hf_loop_now(link->loop);
 }
@@ -163,7 +163,7 @@ void hf_rival_open_for_attempt(struct hf_link *link)
 void hf_rival_note_reply(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    if (link->conn.latency_us / 1000 < link->options.suspect_ms)
+    if (link->conn.last_latency_us / 1000 < link->options.suspect_ms)
         link->unhelpful_rivals = 0;
 }
 
@@ -174,7 +174,7 @@ bool hf_rival_is_ready(const struct hf_link *link)
 }
 
 /* Its connections are counted where they become the link's. */
-static void add_stats(struct hf_link *link, const struct hf_link *rival)
+static void add_stats_of_rival(struct hf_link *link, const struct hf_link *rival)
 {
     struct hf_link_stats stats;
 
@@ -193,7 +193,7 @@ void hf_rival_stop(struct hf_link *link)
     link->rival = NULL;
     hf_link_login_move(link, rival);
     hf_link_login_resume(link);
-    add_stats(link, rival);
+    add_stats_of_rival(link, rival);
     hf_link_free(rival);
 }
 
@@ -208,7 +208,7 @@ void hf_link_set_ip(struct hf_link *link, const char *ip)
     (void)snprintf(link->options.url.ip, sizeof link->options.url.ip, "%s", ip);
     if (link->rival)
         hf_link_set_ip(link->rival, ip);
-    if (link->state == HF_LINK_DIALING && !link->dial.resolve) {
+    if (link->state == HF_LINK_DIALING && !link->dial.pending_lookup) {
         hf_dial_stop(&link->dial);
         hf_link_dial(link);
     }
@@ -234,7 +234,7 @@ static void close_first_connection(struct hf_link *link)
 }
 
 /* A handshake that failed also had replies. */
-static bool has_reply(const struct hf_link *rival)
+static bool has_rival_replied(const struct hf_link *rival)
 {
     return hf_link_is_up(rival) ||
            (rival->state == HF_LINK_HANDSHAKE && rival->conn.handshake.has_answered);
@@ -244,16 +244,16 @@ static bool has_reply(const struct hf_link *rival)
 bool hf_rival_outlives(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    if (link->state != HF_LINK_READY || !link->rival || !has_reply(link->rival))
+    if (link->state != HF_LINK_READY || !link->rival || !has_rival_replied(link->rival))
         return false;
     close_first_connection(link);
     if (hf_rival_is_ready(link))
-        have_link_look(link); /* it was, before the connection ended */
+        wake_link_timer(link); /* it was, before the connection ended */
     return true;
 }
 
 /* The rival was faster. */
-static void end_attempt(struct hf_link *link)
+static void end_own_attempt(struct hf_link *link)
 {
     hf_link_name_late_step(link);
     hf_link_count_end(link);
@@ -272,12 +272,12 @@ static void adopt_rival_connection(struct hf_link *link, struct hf_link *rival)
     hf_link_login_adopt(link, rival);
     hf_dial_adopt(&link->dial, &rival->dial);
     link->stream = rival->stream;
-    link->began = rival->began;
+    link->attempt_number = rival->attempt_number;
     link->last_received_ms = rival->last_received_ms;
     link->reply_silent_since_ms = rival->reply_silent_since_ms;
     rival->stream = (struct hf_stream){.fd = -1};
     hf_link_set_state(rival, HF_LINK_IDLE);
-    add_stats(link, rival);
+    add_stats_of_rival(link, rival);
     hf_link_free(rival);
 }
 
@@ -292,8 +292,8 @@ void hf_rival_take_over(struct hf_link *link)
                            "on a new one",
                            link->address);
         close_first_connection(link);
-    } else if (has_attempt(link)) {
-        end_attempt(link);
+    } else if (has_attempt_begun(link)) {
+        end_own_attempt(link);
     }
     link->rival = NULL;
     adopt_rival_connection(link, rival);

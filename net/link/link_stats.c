@@ -14,8 +14,8 @@ void hf_link_get_stats(const struct hf_link *link, struct hf_link_stats *out)
 void hf_link_count_loss(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    if (link->has_answered)
-        link->failures = 0;
+    if (link->has_answered_since_ready)
+        link->consecutive_failures = 0;
     hf_conn_counters(&link->conn)->losses++;
     hf_link_trace_lost(link);
 }
@@ -32,7 +32,7 @@ void hf_link_count_end(struct hf_link *link)
     }
 }
 
-static void keep_greater(uint64_t *to, uint64_t from)
+static void set_to_greater(uint64_t *to, uint64_t from)
 {
     *to = *to > from ? *to : from;
 }
@@ -57,7 +57,7 @@ void hf_link_stats_add(struct hf_link_stats *to,
     to->late_replies += from->late_replies;
     to->pushes += from->pushes;
     to->in_flight += from->in_flight;
-    keep_greater(&to->in_flight_max, from->in_flight_max);
+    set_to_greater(&to->in_flight_max, from->in_flight_max);
     to->queued += from->queued;
     to->queued_bytes += from->queued_bytes;
     hf_histogram_merge(&to->latency_us, &from->latency_us);
@@ -75,7 +75,7 @@ int64_t hf_link_heard_ms(const struct hf_link *link)
 bool hf_link_is_refused(const struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    return link->is_refused;
+    return link->is_failure_final;
 }
 
 bool hf_link_is_up(const struct hf_link *link)
@@ -105,7 +105,7 @@ void hf_link_stop_tracking(struct hf_link *link)
 int hf_link_protocol(const struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    return link->protocol;
+    return link->last_protocol;
 }
 
 const struct hf_error *hf_link_error(const struct hf_link *link)
@@ -121,7 +121,7 @@ const char *hf_link_address(const struct hf_link *link)
 
 uint64_t hf_link_attempt_number(const struct hf_link *link)
 {
-    return link->began;
+    return link->attempt_number;
 }
 
 const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link)

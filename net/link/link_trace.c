@@ -38,9 +38,9 @@ void hf_link_trace_lost(struct hf_link *link)
 
 /* ---- requests ---- */
 
-static uint64_t number_of(const struct hf_request *request)
+static uint64_t trace_number_of(const struct hf_request *request)
 {
-    return request == &request->link->probe ? 0 : request->place;
+    return request == &request->link->probe_request ? 0 : request->number_in_link;
 }
 
 void hf_link_trace_queued(struct hf_link *link,
@@ -48,7 +48,7 @@ void hf_link_trace_queued(struct hf_link *link,
                           const struct hf_resp_arg *argv, size_t argc)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    trace_command(link, HF_TRACE_QUEUED, number_of(request), argv, argc);
+    trace_command(link, HF_TRACE_QUEUED, trace_number_of(request), argv, argc);
 }
 
 void hf_link_trace_end(const struct hf_request *request,
@@ -57,11 +57,11 @@ void hf_link_trace_end(const struct hf_request *request,
     struct hf_link *link = request->link;
 
     hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_ENDED,
-                                          .number = number_of(request),
+                                          .number = trace_number_of(request),
                                           .outcome = outcome,
                                           .reply = reply,
                                           .latency_us =
-                                              link->conn.latency_us});
+                                              link->conn.last_latency_us});
 }
 
 void hf_link_trace_late(void *ctx, uint64_t place, struct hf_resp_value reply)

@@ -44,21 +44,21 @@ struct hf_pubsub_order {
 struct hf_pubsub {
     struct hf_loop *loop;
     const struct hf_mem *mem;
-    struct hf_link *main;
-    struct hf_link *own;            /* RESP2, made when first needed */
-    struct hf_list orders;
-    struct hf_space_waiter room;            /* PUBSUB-3 */
-    struct hf_timer retry;
-    struct hf_timer watch;          /* PUBSUB-4 */
-    struct hf_request ping;
+    struct hf_link *main_link;
+    struct hf_link *subscriber_link; /* RESP2, made when first needed */
+    struct hf_list pending_orders;
+    struct hf_space_waiter space_waiter;    /* PUBSUB-3 */
+    struct hf_timer retry_timer;
+    struct hf_timer silence_timer;  /* PUBSUB-4 */
+    struct hf_request ping_request;
     bool is_pinging;
-    void (*idle)(void *ctx);        /* NULL: not called */
+    void (*on_idle)(void *ctx);     /* NULL: not called */
     void *idle_ctx;
-    void (*slot_moved)(void *ctx);      /* NULL: not called */
+    void (*on_slot_moved)(void *ctx);    /* NULL: not called */
     void *slot_moved_ctx;
-    void (*own_up)(void *ctx);          /* these two: NULL: not called */
-    void (*own_failed)(void *ctx);
-    void *own_ctx;
+    void (*on_subscriber_up)(void *ctx); /* these two: NULL: not called */
+    void (*on_subscriber_failed)(void *ctx);
+    void *subscriber_ctx;
     struct hf_channel_table channels;
 };
 
@@ -66,142 +66,142 @@ struct hf_pubsub {
 
 static bool is_resp2(const struct hf_pubsub *ps)
 {
-    return hf_link_protocol(ps->main) == 2;
+    return hf_link_protocol(ps->main_link) == 2;
 }
 
 /* NULL: not known yet, or out of memory. */
-static struct hf_link *link_of(const struct hf_pubsub *ps)
+static struct hf_link *link_for_subscriptions(const struct hf_pubsub *ps)
 {
-    return hf_link_protocol(ps->main) == 3 ? ps->main
-           : is_resp2(ps)                  ? ps->own
+    return hf_link_protocol(ps->main_link) == 3 ? ps->main_link
+           : is_resp2(ps)                  ? ps->subscriber_link
                                            : NULL;
 }
 
-static void on_own_push(void *ctx, struct hf_resp_value push)
+static void on_subscriber_push(void *ctx, struct hf_resp_value push)
 {
     hf_pubsub_push(ctx, push);
 }
 
-static void on_own_push_lost(void *ctx)
+static void on_subscriber_push_lost(void *ctx)
 {
     hf_pubsub_push_lost(ctx);
 }
 
-static void on_own_change(void *ctx, bool is_up);
+static void on_subscriber_change(void *ctx, bool is_up);
 
-static void on_own_failure(void *ctx)
+static void on_subscriber_failure(void *ctx)
 {
     struct hf_pubsub *ps = ctx;
 
-    if (ps->own_failed)
-        ps->own_failed(ps->own_ctx);
+    if (ps->on_subscriber_failed)
+        ps->on_subscriber_failed(ps->subscriber_ctx);
 }
 
-static hf_status open_own(struct hf_pubsub *ps)
+static hf_status open_subscriber_link(struct hf_pubsub *ps)
 {
-    struct hf_link_options options = *hf_link_options(ps->main);
+    struct hf_link_options options = *hf_link_options(ps->main_link);
     hf_status rc;
 
-    if (ps->own)
+    if (ps->subscriber_link)
         return HF_OK;
-    options.predecessor.id = 0;
+    options.predecessor.client_id = 0;
     options.protocol = 2; /* so CLIENT TRACKING is not sent */
     options.is_subscriber = true;
-    options.on_push = on_own_push;
-    options.on_push_lost = on_own_push_lost;
-    options.on_change = on_own_change;
-    options.on_failure = on_own_failure;
+    options.on_push = on_subscriber_push;
+    options.on_push_lost = on_subscriber_push_lost;
+    options.on_change = on_subscriber_change;
+    options.on_failure = on_subscriber_failure;
     options.announced_by = NULL; /* the map that named it may be gone */
     options.ctx = ps;
-    rc = hf_link_new(&ps->own, ps->loop, &options);
+    rc = hf_link_new(&ps->subscriber_link, ps->loop, &options);
     explicit_bzero(&options.url, sizeof options.url);
     return rc;
 }
 
 void hf_pubsub_set_ip(struct hf_pubsub *ps, const char *ip)
 {
-    if (ps->own)
-        hf_link_set_ip(ps->own, ip);
+    if (ps->subscriber_link)
+        hf_link_set_ip(ps->subscriber_link, ip);
 }
 
 struct hf_link *hf_pubsub_own_link(const struct hf_pubsub *ps)
 {
-    return ps->own;
+    return ps->subscriber_link;
 }
 
 static void update_wanted_links(struct hf_pubsub *ps)
 {
-    hf_link_want(ps->main, ps->channels.count > 0);
-    if (ps->own)
-        hf_link_want(ps->own, ps->channels.count > 0);
+    hf_link_want(ps->main_link, ps->channels.count > 0);
+    if (ps->subscriber_link)
+        hf_link_want(ps->subscriber_link, ps->channels.count > 0);
 }
 
 /* ---- orders ---- */
 
-static void order_free(struct hf_pubsub_order *order)
+static void free_order(struct hf_pubsub_order *order)
 {
     struct hf_pubsub *ps = order->pubsub;
 
     if (order->subscription)
-        order->subscription->order = NULL;
+        order->subscription->pending_order = NULL;
     hf_list_remove(&order->node);
     hf_mem_free(ps->mem, order, sizeof *order);
-    if (ps->idle && hf_pubsub_is_idle(ps))
-        ps->idle(ps->idle_ctx);
+    if (ps->on_idle && hf_pubsub_is_idle(ps))
+        ps->on_idle(ps->idle_ctx);
 }
 
 bool hf_pubsub_is_idle(const struct hf_pubsub *ps)
 {
-    return hf_list_is_empty(&ps->orders);
+    return hf_list_is_empty(&ps->pending_orders);
 }
 
 void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx), void *ctx)
 {
-    ps->idle = idle;
+    ps->on_idle = idle;
     ps->idle_ctx = ctx;
 }
 
 void hf_pubsub_on_slot_moved(struct hf_pubsub *ps, void (*slot_moved)(void *ctx), void *ctx)
 {
-    ps->slot_moved = slot_moved;
+    ps->on_slot_moved = slot_moved;
     ps->slot_moved_ctx = ctx;
 }
 
 void hf_pubsub_on_own_link(struct hf_pubsub *ps, void (*up)(void *ctx), void (*failed)(void *ctx),
                            void *ctx)
 {
-    ps->own_up = up;
-    ps->own_failed = failed;
-    ps->own_ctx = ctx;
+    ps->on_subscriber_up = up;
+    ps->on_subscriber_failed = failed;
+    ps->subscriber_ctx = ctx;
 }
 
 static void report_slot_moved(struct hf_pubsub *ps)
 {
-    if (ps->slot_moved)
-        ps->slot_moved(ps->slot_moved_ctx);
+    if (ps->on_slot_moved)
+        ps->on_slot_moved(ps->slot_moved_ctx);
 }
 
-static void retry_soon(struct hf_pubsub *ps)
+static void arm_retry_timer(struct hf_pubsub *ps)
 {
-    if (!ps->retry.link)
-        hf_loop_arm(ps->loop, &ps->retry, hf_loop_now(ps->loop) + RETRY_MS);
+    if (!ps->retry_timer.link)
+        hf_loop_arm(ps->loop, &ps->retry_timer, hf_loop_now(ps->loop) + RETRY_MS);
 }
 
-static void order_done(struct hf_request *request, enum hf_outcome outcome,
-                       struct hf_resp_value reply)
+static void on_order_done(struct hf_request *request, enum hf_outcome outcome,
+                          struct hf_resp_value reply)
 {
     struct hf_pubsub_order *order = HF_OWNER_OF(request, struct hf_pubsub_order, request);
     struct hf_subscription *s = order->subscription;
 
-    order_free(order);
+    free_order(order);
     if (s && outcome == HF_ANSWERED && hf_resp_error_is(reply, "MOVED"))
         report_slot_moved(s->pubsub);
     if (!s || outcome != HF_ANSWERED)
         return; /* a lost link subscribes anew when it is back */
     s->is_live = !hf_resp_is_error(reply);
-    s->is_denied = hf_resp_error_is(reply, "NOPERM") || hf_resp_error_is(reply, "ERR");
+    s->is_refused_for_good = hf_resp_error_is(reply, "NOPERM") || hf_resp_error_is(reply, "ERR");
     if (!s->is_live)
-        retry_soon(s->pubsub);
+        arm_retry_timer(s->pubsub);
     s->on_change(s, s->is_live);
 }
 
@@ -219,48 +219,49 @@ static hf_status submit_order(struct hf_pubsub *ps, const char *verb,
         return HF_E_NOMEM;
     order->pubsub = ps;
     order->subscription = s;
-    order->request.done = order_done;
+    order->request.done = on_order_done;
     order->request.is_acknowledged_by_push = true;
-    rc = hf_link_submit(link_of(ps), &order->request, argv, argc, HF_NEVER);
+    rc = hf_link_submit(link_for_subscriptions(ps), &order->request, argv, argc, HF_NEVER);
     if (rc < 0) {
         hf_mem_free(ps->mem, order, sizeof *order);
         return rc;
     }
-    HF_ASSERT(!s || !s->order); /* one SUBSCRIBE at a time */
-    hf_list_push(&ps->orders, &order->node);
+    HF_ASSERT(!s || !s->pending_order); /* one SUBSCRIBE at a time */
+    hf_list_push(&ps->pending_orders, &order->node);
     if (s)
-        s->order = order;
+        s->pending_order = order;
     return HF_OK;
 }
 
-static const char *subscribing_verb(const struct hf_subscription *s)
+static const char *subscribe_command_name(const struct hf_subscription *s)
 {
     return s->is_sharded ? "SSUBSCRIBE" : "SUBSCRIBE";
 }
 
 /* PUBSUB-3. An order of which no byte left waits for its turn like any
  * other. */
-static void await_room(struct hf_pubsub *ps, const struct hf_subscription *s)
+static void wait_for_output_space(struct hf_pubsub *ps, const struct hf_subscription *s)
 {
     struct hf_resp_arg argv[2] = {
-        {subscribing_verb(s), strlen(subscribing_verb(s))},
+        {subscribe_command_name(s), strlen(subscribe_command_name(s))},
         {s->channel, s->channel_len}};
 
-    if (hf_list_is_empty(&ps->room.node) &&
-        hf_link_await_space(link_of(ps), &ps->room, hf_resp_command_size(argv, 2)) < 0)
-        retry_soon(ps);
+    if (hf_list_is_empty(&ps->space_waiter.node) &&
+        hf_link_await_space(link_for_subscriptions(ps), &ps->space_waiter,
+                            hf_resp_command_size(argv, 2)) < 0)
+        arm_retry_timer(ps);
 }
 
 /* Until there is memory or room, its owner looks at the lock from time to
  * time. */
 static void send_subscribe(struct hf_pubsub *ps, struct hf_subscription *s)
 {
-    hf_status rc = submit_order(ps, subscribing_verb(s), s->channel, s->channel_len, s);
+    hf_status rc = submit_order(ps, subscribe_command_name(s), s->channel, s->channel_len, s);
 
     if (rc == HF_E_LIMIT)
-        await_room(ps, s);
+        wait_for_output_space(ps, s);
     else if (rc < 0)
-        retry_soon(ps);
+        arm_retry_timer(ps);
 }
 
 /* True if no byte of it left, so that nothing needs undoing. */
@@ -268,7 +269,7 @@ static bool cancel_order(struct hf_pubsub_order *order)
 {
     enum hf_outcome outcome = hf_link_cancel(&order->request);
 
-    order_free(order);
+    free_order(order);
     return outcome == HF_UNSENT;
 }
 
@@ -279,7 +280,7 @@ static void on_pong(struct hf_request *request, enum hf_outcome outcome,
 {
     (void)outcome; /* any answer will do; and if there is none, the link knows */
     (void)reply;
-    HF_OWNER_OF(request, struct hf_pubsub, ping)->is_pinging = false;
+    HF_OWNER_OF(request, struct hf_pubsub, ping_request)->is_pinging = false;
 }
 
 /* If the output is full, the link is not idle, so no PING is needed; if there is no
@@ -288,18 +289,18 @@ static void send_ping(struct hf_pubsub *ps, struct hf_link *link)
 {
     static const struct hf_resp_arg ping = {"PING", 4};
 
-    ps->ping.done = on_pong;
-    ps->is_pinging = hf_link_submit(link, &ps->ping, &ping, 1, HF_NEVER) == HF_OK;
+    ps->ping_request.done = on_pong;
+    ps->is_pinging = hf_link_submit(link, &ps->ping_request, &ping, 1, HF_NEVER) == HF_OK;
 }
 
-static void on_watch(struct hf_timer *timer)
+static void on_silence_timer(struct hf_timer *timer)
 {
-    struct hf_pubsub *ps = HF_OWNER_OF(timer, struct hf_pubsub, watch);
-    struct hf_link *link = link_of(ps);
-    int64_t now = hf_loop_now(ps->loop), next = now + hf_link_options(ps->main)->listen_ms;
+    struct hf_pubsub *ps = HF_OWNER_OF(timer, struct hf_pubsub, silence_timer);
+    struct hf_link *link = link_for_subscriptions(ps);
+    int64_t now = hf_loop_now(ps->loop), next = now + hf_link_options(ps->main_link)->listen_ms;
 
     if (link && hf_link_is_up(link) && !ps->is_pinging) {
-        int64_t due = hf_link_heard_ms(link) + hf_link_options(ps->main)->listen_ms;
+        int64_t due = hf_link_heard_ms(link) + hf_link_options(ps->main_link)->listen_ms;
 
         if (due <= now)
             send_ping(ps, link);
@@ -310,18 +311,18 @@ static void on_watch(struct hf_timer *timer)
 }
 
 /* Without a subscription, no PING is needed. */
-static void watch_for_silence(struct hf_pubsub *ps)
+static void update_silence_timer(struct hf_pubsub *ps)
 {
     if (ps->channels.count == 0)
-        hf_loop_disarm(ps->loop, &ps->watch);
-    else if (!ps->watch.link && hf_link_options(ps->main)->listen_ms > 0)
-        hf_loop_arm(ps->loop, &ps->watch,
-                    hf_loop_now(ps->loop) + hf_link_options(ps->main)->listen_ms);
+        hf_loop_disarm(ps->loop, &ps->silence_timer);
+    else if (!ps->silence_timer.link && hf_link_options(ps->main_link)->listen_ms > 0)
+        hf_loop_arm(ps->loop, &ps->silence_timer,
+                    hf_loop_now(ps->loop) + hf_link_options(ps->main_link)->listen_ms);
 }
 
 /* ---- new, free ---- */
 
-static void on_room(struct hf_space_waiter *room, hf_status status);
+static void on_output_space(struct hf_space_waiter *room, hf_status status);
 static void on_retry(struct hf_timer *timer);
 
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop, struct hf_link *main)
@@ -335,12 +336,12 @@ hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop, struct hf_
         return HF_E_NOMEM;
     ps->loop = loop;
     ps->mem = hf_loop_mem(loop);
-    ps->main = main;
-    ps->room.ready = on_room;
-    ps->retry.fire = on_retry;
-    ps->watch.fire = on_watch;
-    hf_list_init(&ps->room.node);
-    hf_list_init(&ps->orders);
+    ps->main_link = main;
+    ps->space_waiter.on_ready = on_output_space;
+    ps->retry_timer.fire = on_retry;
+    ps->silence_timer.fire = on_silence_timer;
+    hf_list_init(&ps->space_waiter.node);
+    hf_list_init(&ps->pending_orders);
     hf_channel_table_init(&ps->channels, loop, ps->mem);
     *out = ps;
     return HF_OK;
@@ -350,14 +351,14 @@ void hf_pubsub_free(struct hf_pubsub *ps)
 {
     if (!ps)
         return;
-    while (!hf_list_is_empty(&ps->orders))
-        (void)cancel_order(HF_OWNER_OF(ps->orders.next, struct hf_pubsub_order, node));
-    hf_link_stop_awaiting_space(&ps->room);
-    hf_loop_disarm(ps->loop, &ps->retry);
-    hf_loop_disarm(ps->loop, &ps->watch);
+    while (!hf_list_is_empty(&ps->pending_orders))
+        (void)cancel_order(HF_OWNER_OF(ps->pending_orders.next, struct hf_pubsub_order, node));
+    hf_link_stop_awaiting_space(&ps->space_waiter);
+    hf_loop_disarm(ps->loop, &ps->retry_timer);
+    hf_loop_disarm(ps->loop, &ps->silence_timer);
     if (ps->is_pinging)
-        (void)hf_link_cancel(&ps->ping);
-    hf_link_free(ps->own);
+        (void)hf_link_cancel(&ps->ping_request);
+    hf_link_free(ps->subscriber_link);
     hf_channel_table_fini(&ps->channels);
     hf_mem_free(ps->mem, ps, sizeof *ps);
 }
@@ -366,7 +367,7 @@ void hf_pubsub_free(struct hf_pubsub *ps)
 
 /* The server has ended a subscription by itself: a sharded one, because the
  * slot has moved. */
-static void subscription_ended(struct hf_pubsub *ps, struct hf_subscription *s)
+static void handle_ended_subscription(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     bool is_sharded = s->is_sharded;
 
@@ -374,12 +375,12 @@ static void subscription_ended(struct hf_pubsub *ps, struct hf_subscription *s)
         return;
     s->is_live = false;
     s->on_change(s, false);
-    retry_soon(ps);
+    arm_retry_timer(ps);
     if (is_sharded)
         report_slot_moved(ps);
 }
 
-static bool is_kind(struct hf_resp_value kind, const char *word, bool is_sharded)
+static bool is_push_kind(struct hf_resp_value kind, const char *word, bool is_sharded)
 {
     const char *text = word + !is_sharded; /* without the "s" */
 
@@ -407,7 +408,7 @@ static void deliver_to_channel(struct hf_pubsub *ps, struct hf_resp_value channe
         if (payload)
             s->on_message(s, text, text_len);
         else
-            subscription_ended(ps, s);
+            handle_ended_subscription(ps, s);
     }
     HF_ASSERT(told >= hf_channel_walk_count(&walk, ptr, len, is_sharded)); /* PUBSUB-5 */
 }
@@ -421,13 +422,13 @@ void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push)
         hf_resp_element(push, 2, &payload) < 0)
         return; /* a kind that is not for us */
     for (int is_sharded = 0; is_sharded < 2; is_sharded++)
-        if (is_kind(kind, "smessage", is_sharded))
+        if (is_push_kind(kind, "smessage", is_sharded))
             deliver_to_channel(ps, channel, is_sharded, &payload);
-        else if (is_kind(kind, "sunsubscribe", is_sharded))
+        else if (is_push_kind(kind, "sunsubscribe", is_sharded))
             deliver_to_channel(ps, channel, is_sharded, NULL);
 }
 
-static void may_have_lost(struct hf_pubsub *ps, struct hf_subscription *s)
+static void report_possible_loss(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     (void)ps;
     if (s->is_live)
@@ -436,10 +437,10 @@ static void may_have_lost(struct hf_pubsub *ps, struct hf_subscription *s)
 
 void hf_pubsub_push_lost(struct hf_pubsub *ps)
 {
-    hf_channel_table_each(&ps->channels, ps, may_have_lost);
+    hf_channel_table_each(&ps->channels, ps, report_possible_loss);
 }
 
-static void went_down(struct hf_pubsub *ps, struct hf_subscription *s)
+static void report_link_down(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     (void)ps;
     if (!s->is_live)
@@ -448,68 +449,70 @@ static void went_down(struct hf_pubsub *ps, struct hf_subscription *s)
     s->on_change(s, false);
 }
 
-static void subscribe_again(struct hf_pubsub *ps, struct hf_subscription *s)
+static void send_subscribe_if_none_pending(struct hf_pubsub *ps, struct hf_subscription *s)
 {
-    if (s->order && s->order->request.link != link_of(ps))
-        (void)cancel_order(s->order); /* another protocol than it was */
-    if (!s->order && !s->is_live && link_of(ps))
+    if (s->pending_order && s->pending_order->request.link != link_for_subscriptions(ps))
+        (void)cancel_order(s->pending_order); /* another protocol than it was */
+    if (!s->pending_order && !s->is_live && link_for_subscriptions(ps))
         send_subscribe(ps, s);
 }
 
-static void on_room(struct hf_space_waiter *room, hf_status status)
+static void on_output_space(struct hf_space_waiter *room, hf_status status)
 {
-    struct hf_pubsub *ps = HF_OWNER_OF(room, struct hf_pubsub, room);
+    struct hf_pubsub *ps = HF_OWNER_OF(room, struct hf_pubsub, space_waiter);
 
     if (status == HF_OK) /* otherwise each is sent with the next connection */
-        hf_channel_table_each(&ps->channels, ps, subscribe_again);
+        hf_channel_table_each(&ps->channels, ps, send_subscribe_if_none_pending);
 }
 
 static void on_retry(struct hf_timer *timer)
 {
-    struct hf_pubsub *ps = HF_OWNER_OF(timer, struct hf_pubsub, retry);
+    struct hf_pubsub *ps = HF_OWNER_OF(timer, struct hf_pubsub, retry_timer);
 
     if (ps->channels.count == 0)
         return;
-    if (is_resp2(ps) && open_own(ps) < 0)
-        retry_soon(ps);
+    if (is_resp2(ps) && open_subscriber_link(ps) < 0)
+        arm_retry_timer(ps);
     update_wanted_links(ps);
-    hf_channel_table_each(&ps->channels, ps, subscribe_again);
+    hf_channel_table_each(&ps->channels, ps, send_subscribe_if_none_pending);
 }
 
 /* A new connection has no subscriptions, whatever an old one may have. */
-static void came_up(struct hf_pubsub *ps, struct hf_subscription *s)
+static void subscribe_on_new_connection(struct hf_pubsub *ps, struct hf_subscription *s)
 {
-    s->has_inherited = false;
+    s->may_get_old_messages = false;
     s->is_live = false;
-    subscribe_again(ps, s);
+    send_subscribe_if_none_pending(ps, s);
 }
 
-static void on_own_change(void *ctx, bool is_up)
+static void on_subscriber_change(void *ctx, bool is_up)
 {
     struct hf_pubsub *ps = ctx;
 
-    if (link_of(ps) == ps->own)
-        hf_channel_table_each(&ps->channels, ps, is_up ? came_up : went_down);
-    if (is_up && ps->own_up)
-        ps->own_up(ps->own_ctx);
+    if (link_for_subscriptions(ps) == ps->subscriber_link)
+        hf_channel_table_each(&ps->channels, ps, is_up ? subscribe_on_new_connection
+                              : report_link_down);
+    if (is_up && ps->on_subscriber_up)
+        ps->on_subscriber_up(ps->subscriber_ctx);
 }
 
 /* What it still hears would be heard twice. */
-static void close_own(struct hf_pubsub *ps)
+static void close_subscriber_link(struct hf_pubsub *ps)
 {
-    hf_link_free(ps->own); /* its waiters for space are also dropped */
-    ps->own = NULL;
+    hf_link_free(ps->subscriber_link); /* its waiters for space are also dropped */
+    ps->subscriber_link = NULL;
 }
 
 void hf_pubsub_link_changed(struct hf_pubsub *ps, bool is_up)
 {
-    if (link_of(ps) == ps->main) {
-        hf_channel_table_each(&ps->channels, ps, is_up ? came_up : went_down);
-        close_own(ps);
+    if (link_for_subscriptions(ps) == ps->main_link) {
+        hf_channel_table_each(&ps->channels, ps, is_up ? subscribe_on_new_connection
+                              : report_link_down);
+        close_subscriber_link(ps);
     } else if (is_up && ps->channels.count > 0) {
-        if (open_own(ps) < 0)
-            retry_soon(ps);
-        hf_channel_table_each(&ps->channels, ps, subscribe_again);
+        if (open_subscriber_link(ps) < 0)
+            arm_retry_timer(ps);
+        hf_channel_table_each(&ps->channels, ps, send_subscribe_if_none_pending);
     }
     if (is_up)
         update_wanted_links(ps);
@@ -522,16 +525,16 @@ hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
     HF_ASSERT(hf_loop_is_locked(ps->loop));
     if (hf_loop_forked(ps->loop))
         return HF_E_FORKED;
-    if (is_resp2(ps) && open_own(ps) < 0)
-        retry_soon(ps);
+    if (is_resp2(ps) && open_subscriber_link(ps) < 0)
+        arm_retry_timer(ps);
     s->pubsub = ps;
-    s->order = NULL;
-    s->is_live = s->is_denied = false;
-    s->has_inherited = false;
+    s->pending_order = NULL;
+    s->is_live = s->is_refused_for_good = false;
+    s->may_get_old_messages = false;
     hf_channel_table_add(&ps->channels, s);
     update_wanted_links(ps);
-    watch_for_silence(ps);
-    subscribe_again(ps, s);
+    update_silence_timer(ps);
+    send_subscribe_if_none_pending(ps, s);
     return HF_OK;
 }
 
@@ -539,15 +542,15 @@ void hf_pubsub_retry(struct hf_subscription *s)
 {
     struct hf_pubsub *ps = s->pubsub;
 
-    if (link_of(ps) && hf_link_is_up(link_of(ps)))
-        subscribe_again(ps, s);
+    if (link_for_subscriptions(ps) && hf_link_is_up(link_for_subscriptions(ps)))
+        send_subscribe_if_none_pending(ps, s);
 }
 
 /* If there is no memory, the server still sends messages, which no subscription
  * receives. */
 static void send_unsubscribe(struct hf_pubsub *ps, const struct hf_subscription *s)
 {
-    struct hf_link *link = link_of(ps);
+    struct hf_link *link = link_for_subscriptions(ps);
 
     HF_ASSERT(!hf_channel_table_find_same_channel(&ps->channels, s)); /* PUBSUB-5 */
     if (link && hf_link_is_up(link))
@@ -564,11 +567,12 @@ void hf_pubsub_drop(struct hf_subscription *s)
 
     hf_channel_table_remove(&ps->channels, s);
     update_wanted_links(ps);
-    watch_for_silence(ps);
-    may_be_subscribed = !(s->order && cancel_order(s->order)) || s->has_inherited;
+    update_silence_timer(ps);
+    may_be_subscribed = !(s->pending_order && cancel_order(s->pending_order)) ||
+        s->may_get_old_messages;
     other = hf_channel_table_find_same_channel(&ps->channels, s);
     if (may_be_subscribed && other)
-        other->has_inherited = true;
+        other->may_get_old_messages = true;
     else if (may_be_subscribed)
         send_unsubscribe(ps, s);
 }
@@ -577,5 +581,6 @@ bool hf_pubsub_answer_credentials(struct hf_pubsub *ps, uint64_t id,
                                   const struct hf_credentials *credentials,
                                   const struct hf_error *why)
 {
-    return ps->own && hf_link_answer_credentials(ps->own, id, credentials, why);
+    return ps->subscriber_link &&
+           hf_link_answer_credentials(ps->subscriber_link, id, credentials, why);
 }

@@ -1,15 +1,16 @@
 /* Subscriptions at one server. A subscription is in one of these states:
  *
- *   WANTED  -submit_order-> SENT         from hf_pubsub_add, or from subscribe_again
- *   SENT    -order_done-> LIVE         the server confirmed it
- *           -order_done-> WANTED       an error, or the connection subscription_ended (PUBSUB-3)
+ *   WANTED  -submit_order-> SENT         from hf_pubsub_add, or from
+ *                                    send_subscribe_if_none_pending
+ *   SENT    -on_order_done-> LIVE      the server confirmed it
+ *           -on_order_done-> WANTED    an error, or the connection ended (PUBSUB-3)
  *           -cancel_order-> WANTED         the link uses another protocol than before
- *   LIVE    -went_down, subscription_ended-> WANTED
+ *   LIVE    -report_link_down, handle_ended_subscription-> WANTED
  *   any     -hf_pubsub_drop-> (removed)
  *
  * What is true in each state:
  * WANTED  it has no order and is not live
- * SENT    it has an order, which is in ps->orders, and is not live
+ * SENT    it has an order, which is in ps->pending_orders, and is not live
  * LIVE    it has no order and is live */
 #ifndef HF_PUBSUB_H
 #define HF_PUBSUB_H
@@ -55,7 +56,7 @@ void hf_pubsub_drop(struct hf_subscription *s);
 bool hf_pubsub_is_idle(const struct hf_pubsub *ps);
 
 /* hf_pubsub_on_idle - sets a callback that is called, [locked], whenever the last pending
- *   command has subscription_ended. */
+ *   command has ended. */
 void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
                        void *ctx);
 

@@ -30,7 +30,7 @@ struct hf_request {
     struct hf_timer timer;          /* in its own timer */
     int64_t deadline_ms;
     struct hf_link *link;
-    uint64_t place;             /* its number in the order of all requests of the link */
+    uint64_t number_in_link;    /* its number in the order of all requests of the link */
 };
 
 #endif

@@ -10,55 +10,55 @@
 
 void hf_skip_begin(struct hf_skip *s, int protocol)
 {
-    *s = (struct hf_skip){.is_resp2 = protocol == 2, .values = 1};
+    *s = (struct hf_skip){.is_resp2 = protocol == 2, .values_left = 1};
 }
 
-static bool is_type(const struct hf_skip *s, char c)
+static bool is_type_byte(const struct hf_skip *s, char c)
 {
     return c && strchr(s->is_resp2 ? "+-:$*" : "+-:$*_#,(!=~%>|.;", c) != NULL;
 }
 
 /* Is the text of this type's line of no interest? Its length has no bound. */
-static bool is_text(char type)
+static bool is_line_of_text(char type)
 {
     return strchr("+-:_#,(", type) != NULL;
 }
 
 /* ---- counting ---- */
 
-static void value_done(struct hf_skip *s)
+static void count_skipped_value(struct hf_skip *s)
 {
-    s->values--;
+    s->values_left--;
     s->state = HF_SKIP_VALUE;
 }
 
-static hf_status values_follow(struct hf_skip *s, uint64_t count)
+static hf_status expect_values(struct hf_skip *s, uint64_t count)
 {
-    s->values += count;
+    s->values_left += count;
     s->state = HF_SKIP_VALUE;
-    return s->values < VALUES_MAX ? HF_OK : HF_E_LIMIT;
+    return s->values_left < VALUES_MAX ? HF_OK : HF_E_LIMIT;
 }
 
 /* The innermost stream is whole: a value of its parent. */
-static void stream_done(struct hf_skip *s)
+static void end_innermost_stream(struct hf_skip *s)
 {
-    s->values = s->outer[--s->streams];
-    value_done(s);
+    s->values_left = s->values_left_outside[--s->open_streams];
+    count_skipped_value(s);
 }
 
 static hf_status open_stream(struct hf_skip *s)
 {
-    if (s->streams == HF_SKIP_STREAMS_MAX)
+    if (s->open_streams == HF_SKIP_STREAMS_MAX)
         return HF_E_LIMIT;
-    s->outer[s->streams++] = s->values;
-    s->values = 0;
+    s->values_left_outside[s->open_streams++] = s->values_left;
+    s->values_left = 0;
     s->state = HF_SKIP_VALUE;
     return HF_OK;
 }
 
 /* ---- lines ---- */
 
-static bool read_size(const struct hf_skip *s, uint64_t *out)
+static bool parse_size(const struct hf_skip *s, uint64_t *out)
 {
     *out = 0;
     for (size_t i = 0; i < s->line_len; i++) {
@@ -69,87 +69,87 @@ static bool read_size(const struct hf_skip *s, uint64_t *out)
     return s->line_len > 0 && s->line_len <= LENGTH_DIGITS_MAX;
 }
 
-static bool line_is(const struct hf_skip *s, const char *text)
+static bool is_line_equal_to(const struct hf_skip *s, const char *text)
 {
     return s->line_len == strlen(text) &&
            memcmp(s->line, text, s->line_len) == 0;
 }
 
-static hf_status string_follows(struct hf_skip *s, uint64_t size)
+static hf_status expect_string(struct hf_skip *s, uint64_t size)
 {
     if (size > hf_resp_default_limits.bulk)
         return HF_E_LIMIT;
-    s->data = size + 2;
+    s->string_bytes_left = size + 2;
     s->state = HF_SKIP_DATA;
     return HF_OK;
 }
 
-static hf_status children_follow(struct hf_skip *s, uint64_t count)
+static hf_status expect_children(struct hf_skip *s, uint64_t count)
 {
-    uint64_t children = s->type == '%' || s->type == '|' ? 2 * count : count;
+    uint64_t children = s->line_type == '%' || s->line_type == '|' ? 2 * count : count;
 
     if (children > hf_resp_default_limits.elements)
         return HF_E_LIMIT;
-    s->values -= s->type != '|'; /* the value that it belongs to is counted */
-    return values_follow(s, children);
+    s->values_left -= s->line_type != '|'; /* the value that it belongs to is counted */
+    return expect_values(s, children);
 }
 
-static hf_status size_read(struct hf_skip *s)
+static hf_status handle_size(struct hf_skip *s)
 {
-    bool is_string = strchr("$!=;", s->type) != NULL;
+    bool is_string = strchr("$!=;", s->line_type) != NULL;
     uint64_t size;
 
-    if ((s->type == '$' || s->type == '*') && line_is(s, "-1")) {
-        value_done(s);
+    if ((s->line_type == '$' || s->line_type == '*') && is_line_equal_to(s, "-1")) {
+        count_skipped_value(s);
         return HF_OK;
     }
-    if (!s->is_resp2 && strchr("$*~%", s->type) && line_is(s, "?"))
+    if (!s->is_resp2 && strchr("$*~%", s->line_type) && is_line_equal_to(s, "?"))
         return open_stream(s);
-    if (!read_size(s, &size))
+    if (!parse_size(s, &size))
         return HF_E_PROTOCOL;
-    if (s->type == ';' && size == 0) {
-        stream_done(s);
+    if (s->line_type == ';' && size == 0) {
+        end_innermost_stream(s);
         return HF_OK;
     }
-    return is_string ? string_follows(s, size) : children_follow(s, size);
+    return is_string ? expect_string(s, size) : expect_children(s, size);
 }
 
-static hf_status line_read(struct hf_skip *s)
+static hf_status handle_line(struct hf_skip *s)
 {
-    if (s->type == '.')
-        stream_done(s);
-    else if (is_text(s->type))
-        value_done(s);
+    if (s->line_type == '.')
+        end_innermost_stream(s);
+    else if (is_line_of_text(s->line_type))
+        count_skipped_value(s);
     else
-        return size_read(s);
+        return handle_size(s);
     return HF_OK;
 }
 
 /* The next child of a streamed aggregate, or its end, which is not a value. */
-static void count_in_stream(struct hf_skip *s, char type)
+static void expect_child_of_stream(struct hf_skip *s, char type)
 {
-    if (s->values == 0 && type != '.' && type != ';')
-        s->values = 1;
+    if (s->values_left == 0 && type != '.' && type != ';')
+        s->values_left = 1;
 }
 
-static hf_status begin_line(struct hf_skip *s, char type)
+static hf_status begin_header_line(struct hf_skip *s, char type)
 {
-    bool is_in_stream = s->streams > 0 && s->values == 0;
+    bool is_in_stream = s->open_streams > 0 && s->values_left == 0;
 
-    if (!is_type(s, type) || (strchr(".;", type) && !is_in_stream))
+    if (!is_type_byte(s, type) || (strchr(".;", type) && !is_in_stream))
         return HF_E_PROTOCOL;
-    count_in_stream(s, type);
-    if (!s->outermost && s->values == 1 && type != '|')
-        s->outermost = type;
-    s->type = type;
+    expect_child_of_stream(s, type);
+    if (!s->outermost_type && s->values_left == 1 && type != '|')
+        s->outermost_type = type;
+    s->line_type = type;
     s->line_len = 0;
-    s->has_cr = false;
+    s->has_line_cr = false;
     s->state = HF_SKIP_LINE;
     return HF_OK;
 }
 
 /* Up to its CR, a text is passed over at once. */
-static size_t text_len(const char *ptr, size_t len)
+static size_t text_len_before_cr(const char *ptr, size_t len)
 {
     const char *cr = memchr(ptr, '\r', len);
 
@@ -159,16 +159,16 @@ static size_t text_len(const char *ptr, size_t len)
 static hf_status skip_text(struct hf_skip *s, const char *ptr, size_t len,
                            size_t *used)
 {
-    size_t n = text_len(ptr, len);
+    size_t n = text_len_before_cr(ptr, len);
 
     if (memchr(ptr, '\n', n))
         return HF_E_PROTOCOL;
-    s->has_cr = n < len;
-    *used = n + s->has_cr;
+    s->has_line_cr = n < len;
+    *used = n + s->has_line_cr;
     return HF_OK;
 }
 
-static hf_status keep_byte(struct hf_skip *s, char c)
+static hf_status append_to_line(struct hf_skip *s, char c)
 {
     if (s->line_len == sizeof s->line)
         return HF_E_PROTOCOL;
@@ -179,20 +179,20 @@ static hf_status keep_byte(struct hf_skip *s, char c)
 static hf_status skip_line(struct hf_skip *s, const char *ptr, size_t len,
                            size_t *used)
 {
-    if (s->has_cr)
-        return *ptr == '\n' ? line_read(s) : HF_E_PROTOCOL;
-    if (is_text(s->type))
+    if (s->has_line_cr)
+        return *ptr == '\n' ? handle_line(s) : HF_E_PROTOCOL;
+    if (is_line_of_text(s->line_type))
         return skip_text(s, ptr, len, used);
-    s->has_cr = *ptr == '\r';
-    return s->has_cr ? HF_OK : keep_byte(s, *ptr);
+    s->has_line_cr = *ptr == '\r';
+    return s->has_line_cr ? HF_OK : append_to_line(s, *ptr);
 }
 
 /* ---- strings ---- */
 
-static void data_done(struct hf_skip *s)
+static void end_string(struct hf_skip *s)
 {
-    if (s->type != ';') { /* a chunk is not a value */
-        value_done(s);
+    if (s->line_type != ';') { /* a chunk is not a value */
+        count_skipped_value(s);
         return;
     }
     s->state = HF_SKIP_VALUE;
@@ -202,33 +202,33 @@ static void data_done(struct hf_skip *s)
 static hf_status skip_data(struct hf_skip *s, const char *ptr, size_t len,
                            size_t *used)
 {
-    if (s->data > 2) {
-        *used = s->data - 2 < len ? (size_t)(s->data - 2) : len;
-        s->data -= *used;
+    if (s->string_bytes_left > 2) {
+        *used = s->string_bytes_left - 2 < len ? (size_t)(s->string_bytes_left - 2) : len;
+        s->string_bytes_left -= *used;
         return HF_OK;
     }
     *used = 1;
-    if (*ptr != (s->data == 2 ? '\r' : '\n'))
+    if (*ptr != (s->string_bytes_left == 2 ? '\r' : '\n'))
         return HF_E_PROTOCOL;
-    if (--s->data == 0)
-        data_done(s);
+    if (--s->string_bytes_left == 0)
+        end_string(s);
     return HF_OK;
 }
 
 /* ---- all ---- */
 
-static bool is_whole(const struct hf_skip *s)
+static bool is_value_skipped(const struct hf_skip *s)
 {
-    return s->state == HF_SKIP_VALUE && s->values == 0 && s->streams == 0;
+    return s->state == HF_SKIP_VALUE && s->values_left == 0 && s->open_streams == 0;
 }
 
-static hf_status skip_step(struct hf_skip *s, const char *ptr, size_t len,
-                           size_t *used)
+static hf_status skip_some_bytes(struct hf_skip *s, const char *ptr, size_t len,
+                                 size_t *used)
 {
     *used = 1;
     switch (s->state) {
     case HF_SKIP_VALUE:
-        return begin_line(s, *ptr);
+        return begin_header_line(s, *ptr);
     case HF_SKIP_LINE:
         return skip_line(s, ptr, len, used);
     case HF_SKIP_DATA:
@@ -244,11 +244,11 @@ hf_status hf_skip_bytes(struct hf_skip *s, const char *ptr, size_t len,
     size_t n;
 
     *used = 0;
-    while (rc == HF_OK && !is_whole(s) && *used < len) {
-        rc = skip_step(s, ptr + *used, len - *used, &n);
+    while (rc == HF_OK && !is_value_skipped(s) && *used < len) {
+        rc = skip_some_bytes(s, ptr + *used, len - *used, &n);
         *used += n;
     }
     if (rc < 0)
         return rc;
-    return is_whole(s) ? HF_OK : HF_RESP_MORE;
+    return is_value_skipped(s) ? HF_OK : HF_RESP_MORE;
 }

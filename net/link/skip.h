@@ -8,9 +8,9 @@
  *
  * SKIP-1  It checks only the parts that determine the end: type bytes, lengths, counts,
  *         CR LF. It does not check the contents of a scalar.
- * SKIP-2  `values` counts the values that remain, so nesting needs no memory. A streamed
- *         aggregate has no count: `outer` keeps the count of its parent until its end. More
- *         than HF_SKIP_STREAMS_MAX of them within each other are refused (HF_E_LIMIT); no
+ * SKIP-2  `values_left` counts the values that remain, so nesting needs no memory. A streamed
+ *         aggregate has no count: `values_left_outside` keeps the count of its parent until its
+ *         end. More than HF_SKIP_STREAMS_MAX of them within each other are refused (HF_E_LIMIT); no
  *         server sends any.
  * SKIP-3  A string or an aggregate beyond hf_resp_default_limits is refused: no server sends
  *         one, and skipping it would take too long. */
@@ -25,16 +25,15 @@
 struct hf_skip {
     enum { HF_SKIP_VALUE, HF_SKIP_LINE, HF_SKIP_DATA } state;
     bool is_resp2;
-    char outermost;             /* its type byte; 0: not known yet, because attributes
-                                   precede it */
-    char type;                  /* of the line that is being read */
-    bool has_cr;                /* the last byte of the line was CR */
+    char outermost_type;        /* its type byte; 0: not known yet, because attributes precede it */
+    char line_type;             /* of the line that is being read */
+    bool has_line_cr;           /* the last byte of the line was CR */
     uint8_t line_len;
     char line[HF_SKIP_LINE_MAX];
-    uint64_t data;              /* bytes of a string that remain, CR LF included */
-    uint64_t values;            /* values that remain at this level */
-    uint32_t streams;           /* streamed aggregates that are open */
-    uint64_t outer[HF_SKIP_STREAMS_MAX];
+    uint64_t string_bytes_left; /* bytes of a string that remain, CR LF included */
+    uint64_t values_left;       /* values that remain at this level */
+    uint32_t open_streams;      /* streamed aggregates that are open */
+    uint64_t values_left_outside[HF_SKIP_STREAMS_MAX];
 };
 
 /* hf_skip_begin - begins before the first byte of the value.

@@ -11,14 +11,14 @@ struct hf_link;
 /* A command that waits until the output of a full link has space. It is a member of the
  * object that will send the command.
  *
- * [locked] `ready` is called once, with
- *   HF_OK         there is space for `bytes` until `ready` returns: submit the command now
+ * [locked] `on_ready` is called once, with
+ *   HF_OK         there is space for `bytes` until `on_ready` returns: submit the command now
  *   HF_E_CLOSED   the link is being freed
  *   other         the link was refused: see hf_link_error
  * It may add the waiter again, or free it. */
 struct hf_space_waiter {
     /* Set by the owner. */
-    void (*ready)(struct hf_space_waiter *waiter, hf_status status);
+    void (*on_ready)(struct hf_space_waiter *waiter, hf_status status);
     bool is_urgent;             /* is served before all that are not urgent */
     /* Used by the link only. */
     struct hf_list node;
@@ -27,8 +27,8 @@ struct hf_space_waiter {
 };
 
 struct hf_space_queue {
-    struct hf_list waiting;
-    struct hf_space_waiter stop;  /* marks the end of those that are served now */
+    struct hf_list waiters;
+    struct hf_space_waiter end_marker; /* marks the end of those that are served now */
 };
 
 /* hf_space_queue_init - begins with an empty queue. */
@@ -38,19 +38,19 @@ void hf_space_queue_init(struct hf_space_queue *q);
 void hf_space_queue_add(struct hf_space_queue *q,
                         struct hf_space_waiter *waiter);
 
-/* hf_space_queue_serve - calls `ready` of the first waiter while there is space for it. A
+/* hf_space_queue_serve - calls `on_ready` of the first waiter while there is space for it. A
  *   waiter that is added meanwhile is served by the next call. Must not be called from
- *   `ready`. */
+ *   `on_ready`. */
 void hf_space_queue_serve(struct hf_space_queue *q, const struct hf_conn *conn);
 
-/* hf_space_queue_fail - calls `ready` with this error for each waiter that is in the queue
- *   now. Must not be called from `ready`. */
+/* hf_space_queue_fail - calls `on_ready` with this error for each waiter that is in the queue
+ *   now. Must not be called from `on_ready`. */
 void hf_space_queue_fail(struct hf_space_queue *q, hf_status status);
 
 /* hf_space_queue_is_empty - returns whether the queue has no waiter. */
 static inline bool hf_space_queue_is_empty(const struct hf_space_queue *q)
 {
-    return hf_list_is_empty(&q->waiting);
+    return hf_list_is_empty(&q->waiters);
 }
 
 #endif

@@ -9,11 +9,11 @@
  * be cancelled before the push arrives. */
 struct hf_subscribe_push {
     struct hf_request *request;   /* NULL: cancelled */
-    uint32_t pushes;              /* pushes to await: 2 if the command names the channel
-                                     twice (CONN-9) */
+    uint32_t pushes_awaited;      /* pushes to await: 2 if the command names the channel twice
+                                     (CONN-9) */
     uint32_t kind_len;
     uint32_t channel_len;
-    char text[];                  /* kind, channel */
+    char kind_and_channel[];      /* kind, channel */
 };
 
 /* hf_subscribe_push_new - creates the confirmation of this command: a push with the command's

@@ -1,6 +1,6 @@
 /* Which thread takes the turns of the loop. That thread has the seat.
  *
- * SEAT-1  At most one thread has the seat (is_driven), and only this thread waits in the poller.
+ * SEAT-1  At most one thread has the seat (has_driver), and only this thread waits in the poller.
  *         The mutex is free while it waits and while it runs tasks; it leaves the seat for the
  *         tasks, so that a callback may make a blocking call. (Which threads run tasks: SEAT-9.)
  * SEAT-2  A blocked caller takes the seat if it is free. Otherwise it sleeps until it has its
@@ -8,14 +8,14 @@
  * SEAT-3  A thread that leaves the seat passes it to the caller that has slept longest,
  *         otherwise to a thread in hf_loop_dispatch, otherwise to the background thread if it is
  *         needed.
- * SEAT-4  The background thread does not take the seat for SEAT_REST_MS after a blocked caller,
- *         unless the loop is attended or a timer is due: a single caller then needs a write and
- *         a read, and no switch of threads. A timer that is armed for a time before the rest ends
- *         shortens the rest: at once if no thread drives, otherwise when the driver leaves.
+ * SEAT-4  The background thread does not take the seat for BACKGROUND_REST_MS after a blocked
+ *         caller, unless the loop is attended or a timer is due: a single caller then needs a write
+ *         and a read, and no switch of threads. A timer that is armed for a time before the rest
+ *         ends shortens the rest: at once if no thread drives, otherwise when the driver leaves.
  * SEAT-5  A sleeping thread is posted after the mutex was released, and if it has its reply it
  *         does not lock the mutex again: it would only wait for the driver.
- * SEAT-6  While another thread has the seat for longer than SEAT_REST_MS, the background thread
- *         dozes; it is called when the seat is left.
+ * SEAT-6  While another thread has the seat for longer than BACKGROUND_REST_MS, the background
+ *         thread dozes; it is called when the seat is left.
  * SEAT-7  A blocked caller that drives may poll for replies before it sleeps, if that is cheaper
  *         (spin.h). The background thread never does: an idle client uses no processor time.
  * SEAT-8  An outer event loop sleeps for the time that hf_loop_timeout returned. A thread that
@@ -45,31 +45,31 @@
 
 /* SEAT-4. Longer than a round trip and the work between two calls, so that a caller that
  * sends one request after another keeps the seat; short beside any timeout. */
-#define SEAT_REST_MS 20
+#define BACKGROUND_REST_MS 20
 
 /* ---- the seat ---- */
 
-static bool needs_background(const struct hf_loop *loop)
+static bool needs_background_thread(const struct hf_loop *loop)
 {
-    return loop->driver_users > 0 || loop->does_background_doze ||
+    return loop->driver_users_count > 0 || loop->is_background_paused ||
            hf_tasks_are_due(loop);
 }
 
 /* SEAT-4. True: the thread in the background must look again. */
-static bool is_rest_too_long(struct hf_loop *loop)
+static bool is_timer_due_before_rest_ends(struct hf_loop *loop)
 {
-    if (!loop->is_due_in_rest)
+    if (!loop->is_timer_due_in_rest)
         return false;
-    loop->is_due_in_rest = false;
-    return hf_wheel_next_ms(&loop->wheel) < loop->rests_until_ms;
+    loop->is_timer_due_in_rest = false;
+    return hf_wheel_next_ms(&loop->wheel) < loop->background_rests_until_ms;
 }
 
 void hf_shorten_background_rest(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    loop->is_due_in_rest = true;
-    if (!loop->is_driven && is_rest_too_long(loop))
-        pthread_cond_signal(&loop->background);
+    loop->is_timer_due_in_rest = true;
+    if (!loop->has_driver && is_timer_due_before_rest_ends(loop))
+        pthread_cond_signal(&loop->background_wake);
 }
 
 /* Wakes an outer event loop by a descriptor of its own: a blocked caller that drives
@@ -79,34 +79,34 @@ void hf_wake_task_runner(struct hf_loop *loop)
     HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_loop_forked(loop))
         return;
-    if (loop->is_driven && loop->does_driver_run_tasks)
+    if (loop->has_driver && loop->does_driver_run_tasks)
         hf_wake_driver(loop);
     else if (loop->has_thread)
-        pthread_cond_signal(&loop->background);
-    else if (loop->dispatchers > 0)
-        pthread_cond_signal(&loop->seat_is_offered);
+        pthread_cond_signal(&loop->background_wake);
+    else if (loop->dispatching_threads > 0)
+        pthread_cond_signal(&loop->driver_role_is_offered);
     else if (loop->task_waiter)
         hf_waiter_wake(loop->task_waiter);
-    else if (loop->outer_until_ms != NOBODY_SLEEPS)
+    else if (loop->outer_timeout_until_ms != NOBODY_SLEEPS)
         hf_poller_signal_outer(&loop->poller);
 }
 
 /* Takes it from among the sleepers; the post follows with the next unlock. */
-static void rouse_waiter(struct hf_waiter *w)
+static void move_to_woken_waiters(struct hf_waiter *w)
 {
     w->is_asleep = false;
     hf_list_remove(&w->node);
     hf_list_push(&w->loop->woken_waiters, &w->node);
 }
 
-static void post_all(struct hf_list *woken_waiters)
+static void post_woken_waiters(struct hf_list *woken_waiters)
 {
     while (!hf_list_is_empty(woken_waiters)) {
         struct hf_waiter *w =
             HF_OWNER_OF(woken_waiters->next, struct hf_waiter, node);
 
         hf_list_remove(&w->node);
-        (void)sem_post(&w->post); /* its memory may be gone from here on */
+        (void)sem_post(&w->wake_semaphore); /* its memory may be gone from here on */
     }
 }
 
@@ -118,91 +118,91 @@ void hf_unlock_and_post(struct hf_loop *loop)
     hf_list_join(&woken_waiters, &loop->woken_waiters);
     hf_note_unlocked(loop);
     pthread_mutex_unlock(&loop->mutex);
-    post_all(&woken_waiters);
+    post_woken_waiters(&woken_waiters);
 }
 
 void hf_loop_wait_condition(struct hf_loop *loop, pthread_cond_t *condition)
 {
-    post_all(&loop->woken_waiters);
+    post_woken_waiters(&loop->woken_waiters);
     pthread_cond_wait(condition, &loop->mutex);
     hf_note_relocked(loop);
 }
 
-static void pass_seat(struct hf_loop *loop)
+static void offer_driver_role(struct hf_loop *loop)
 {
     struct hf_waiter *next;
 
-    if (loop->is_driven || hf_loop_forked(loop))
+    if (loop->has_driver || hf_loop_forked(loop))
         return;
-    if (loop->quiescers > 0) {
-        pthread_cond_broadcast(&loop->seat_is_free);
-    } else if (!hf_list_is_empty(&loop->sleepers)) {
+    if (loop->quiescing_threads > 0) {
+        pthread_cond_broadcast(&loop->driver_role_is_free);
+    } else if (!hf_list_is_empty(&loop->sleeping_waiters)) {
         loop->stats.driver_changes++;
-        next = HF_OWNER_OF(loop->sleepers.next, struct hf_waiter, node);
-        next->is_offered_seat = true;
-        rouse_waiter(next);
-    } else if (loop->dispatchers > 0) {
+        next = HF_OWNER_OF(loop->sleeping_waiters.next, struct hf_waiter, node);
+        next->is_offered_driver_role = true;
+        move_to_woken_waiters(next);
+    } else if (loop->dispatching_threads > 0) {
         loop->stats.driver_changes++;
-        pthread_cond_signal(&loop->seat_is_offered);
+        pthread_cond_signal(&loop->driver_role_is_offered);
     } else if (loop->has_thread &&
-               (needs_background(loop) || is_rest_too_long(loop))) {
+               (needs_background_thread(loop) || is_timer_due_before_rest_ends(loop))) {
         loop->stats.driver_changes++;
-        pthread_cond_signal(&loop->background);
+        pthread_cond_signal(&loop->background_wake);
     } else {
         hf_wake_outer(loop);
     }
 }
 
-static void sit_down(struct hf_loop *loop, bool runs_tasks)
+static void become_driver(struct hf_loop *loop, bool runs_tasks)
 {
-    loop->is_driven = true;
+    loop->has_driver = true;
     loop->does_driver_run_tasks = runs_tasks;
 }
 
 /* A blocked caller takes one turn. The seat is passed to threads that quiesce,
  * because the next thing that a caller does is sleep. */
-static void drive_for_reply(struct hf_loop *loop)
+static void drive_one_turn(struct hf_loop *loop)
 {
-    sit_down(loop, false);
+    become_driver(loop, false);
     hf_turn_run(loop, HF_NEVER);
-    loop->is_driven = false;
-    if (loop->quiescers > 0)
-        pass_seat(loop);
+    loop->has_driver = false;
+    if (loop->quiescing_threads > 0)
+        offer_driver_role(loop);
 }
 
 /* All others. The seat is passed on before the tasks are run, which may take
  * their time. */
 static void drive_and_run_tasks(struct hf_loop *loop, int64_t until_ms)
 {
-    sit_down(loop, true);
+    become_driver(loop, true);
     hf_turn_run(loop, until_ms);
-    loop->is_driven = false;
-    if (loop->quiescers > 0 || hf_tasks_are_due(loop))
-        pass_seat(loop);
+    loop->has_driver = false;
+    if (loop->quiescing_threads > 0 || hf_tasks_are_due(loop))
+        offer_driver_role(loop);
     hf_tasks_run(loop);
 }
 
-static bool is_seat_free(const struct hf_loop *loop)
+static bool is_driver_role_free(const struct hf_loop *loop)
 {
-    return !loop->is_driven && loop->quiescers == 0;
+    return !loop->has_driver && loop->quiescing_threads == 0;
 }
 
 /* Sleeps until the seat is offered, there are tasks, or the time has passed. */
-static void await_seat(struct hf_loop *loop, int64_t until_ms)
+static void wait_for_driver_role(struct hf_loop *loop, int64_t until_ms)
 {
     struct timespec until;
 
-    post_all(&loop->woken_waiters);
-    loop->dispatchers++;
+    post_woken_waiters(&loop->woken_waiters);
+    loop->dispatching_threads++;
     if (until_ms == HF_NEVER) {
-        pthread_cond_wait(&loop->seat_is_offered, &loop->mutex);
+        pthread_cond_wait(&loop->driver_role_is_offered, &loop->mutex);
     } else {
         until = hf_thread_deadline(until_ms - hf_loop_now(loop));
-        (void)pthread_cond_timedwait(&loop->seat_is_offered, &loop->mutex,
+        (void)pthread_cond_timedwait(&loop->driver_role_is_offered, &loop->mutex,
                                      &until);
     }
     hf_note_relocked(loop);
-    loop->dispatchers--;
+    loop->dispatching_threads--;
 }
 
 void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
@@ -213,16 +213,16 @@ void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
     if (hf_loop_forked(loop))
         return;
     hf_loop_lock(loop);
-    loop->outer_until_ms = NOBODY_SLEEPS; /* it will call again */
+    loop->outer_timeout_until_ms = NOBODY_SLEEPS; /* it will call again */
     hf_poller_clear_outer(&loop->poller);
-    while (!is_seat_free(loop) && !hf_tasks_are_due(loop) &&
+    while (!is_driver_role_free(loop) && !hf_tasks_are_due(loop) &&
            hf_loop_now(loop) < until)
-        await_seat(loop, until);
-    if (is_seat_free(loop))
+        wait_for_driver_role(loop, until);
+    if (is_driver_role_free(loop))
         drive_and_run_tasks(loop, until);
     else
         hf_tasks_run(loop);
-    pass_seat(loop);
+    offer_driver_role(loop);
     hf_loop_unlock(loop);
 }
 
@@ -234,16 +234,16 @@ void hf_waiter_init(struct hf_waiter *w, struct hf_loop *loop)
     w->loop = loop;
     w->is_woken = false;
     w->is_asleep = false;
-    w->is_offered_seat = false;
+    w->is_offered_driver_role = false;
 }
 
 void hf_waiter_wake(struct hf_waiter *w)
 {
     HF_ASSERT(hf_loop_is_locked(w->loop));
-    w->loop->answered += !w->is_woken;
+    w->loop->callers_woken += !w->is_woken;
     w->is_woken = true;
     if (w->is_asleep)
-        rouse_waiter(w);
+        move_to_woken_waiters(w);
     else
         hf_wake_driver(w->loop); /* it may be the driver, asleep */
 }
@@ -260,16 +260,16 @@ static bool sleep_until_posted(struct hf_waiter *w)
     struct hf_loop *loop = w->loop;
     bool is_offered;
 
-    (void)sem_init(&w->post, 0, 0); /* fails only for a value out of range */
+    (void)sem_init(&w->wake_semaphore, 0, 0); /* fails only for a value out of range */
     w->is_asleep = true;
-    w->is_offered_seat = false;
+    w->is_offered_driver_role = false;
     loop->stats.sleeps++;
-    hf_list_push(&loop->sleepers, &w->node);
+    hf_list_push(&loop->sleeping_waiters, &w->node);
     hf_unlock_and_post(loop);
-    while (sem_wait(&w->post) < 0)
+    while (sem_wait(&w->wake_semaphore) < 0)
         continue; /* EINTR */
-    (void)sem_destroy(&w->post);
-    is_offered = w->is_offered_seat;
+    (void)sem_destroy(&w->wake_semaphore);
+    is_offered = w->is_offered_driver_role;
     if (is_offered)
         hf_loop_lock(loop);
     return is_offered;
@@ -283,14 +283,14 @@ void hf_loop_wait(struct hf_waiter *w)
         return; /* nothing will come */
     hf_turn_flush(loop);
     while (!w->is_woken && !hf_loop_forked(loop)) {
-        loop->caller_ms = hf_loop_now(loop);
-        if (is_seat_free(loop))
-            drive_for_reply(loop);
+        loop->last_caller_ms = hf_loop_now(loop);
+        if (is_driver_role_free(loop))
+            drive_one_turn(loop);
         else if (!sleep_until_posted(w))
             return; /* SEAT-5 */
     }
-    loop->caller_ms = hf_loop_now(loop);
-    pass_seat(loop);
+    loop->last_caller_ms = hf_loop_now(loop);
+    offer_driver_role(loop);
     hf_loop_unlock(loop);
 }
 
@@ -301,13 +301,13 @@ void hf_loop_quiesce(struct hf_loop *loop)
     HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_loop_forked(loop))
         return; /* its driver is not here */
-    loop->quiescers++;
-    while (loop->is_driven) {
+    loop->quiescing_threads++;
+    while (loop->has_driver) {
         hf_wake_driver(loop);
-        hf_loop_wait_condition(loop, &loop->seat_is_free);
+        hf_loop_wait_condition(loop, &loop->driver_role_is_free);
     }
-    loop->quiescers--;
-    sit_down(loop, false);
+    loop->quiescing_threads--;
+    become_driver(loop, false);
 }
 
 void hf_loop_resume(struct hf_loop *loop)
@@ -315,8 +315,8 @@ void hf_loop_resume(struct hf_loop *loop)
     HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_loop_forked(loop))
         return;
-    loop->is_driven = false;
-    pass_seat(loop);
+    loop->has_driver = false;
+    offer_driver_role(loop);
 }
 
 /* ---- the background thread ---- */
@@ -324,62 +324,62 @@ void hf_loop_resume(struct hf_loop *loop)
 void hf_loop_retain_driver(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    if (loop->driver_users++ == 0 && loop->has_thread && !loop->is_driven &&
+    if (loop->driver_users_count++ == 0 && loop->has_thread && !loop->has_driver &&
         !hf_loop_forked(loop))
-        pthread_cond_signal(&loop->background);
+        pthread_cond_signal(&loop->background_wake);
 }
 
 void hf_loop_release_driver(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    loop->driver_users--;
+    loop->driver_users_count--;
 }
 
 static void rest_background_thread(struct hf_loop *loop, int64_t ms)
 {
     struct timespec until = hf_thread_deadline(ms);
 
-    post_all(&loop->woken_waiters);
-    loop->rests_until_ms = hf_loop_now(loop) + ms;
-    loop->is_due_in_rest = false;
-    (void)pthread_cond_timedwait(&loop->background, &loop->mutex, &until);
-    loop->rests_until_ms = NOBODY_SLEEPS;
+    post_woken_waiters(&loop->woken_waiters);
+    loop->background_rests_until_ms = hf_loop_now(loop) + ms;
+    loop->is_timer_due_in_rest = false;
+    (void)pthread_cond_timedwait(&loop->background_wake, &loop->mutex, &until);
+    loop->background_rests_until_ms = NOBODY_SLEEPS;
     hf_note_relocked(loop);
 }
 
-static void doze_in_background(struct hf_loop *loop)
+static void pause_background_thread(struct hf_loop *loop)
 {
-    loop->does_background_doze = true;
-    hf_loop_wait_condition(loop, &loop->background);
-    loop->does_background_doze = false;
+    loop->is_background_paused = true;
+    hf_loop_wait_condition(loop, &loop->background_wake);
+    loop->is_background_paused = false;
 }
 
 /* How long the thread still leaves the seat to callers; 0: it is ours
  * (SEAT-4). */
-static int64_t rest_left(struct hf_loop *loop)
+static int64_t time_left_to_callers_ms(struct hf_loop *loop)
 {
     int64_t now = hf_loop_now(loop);
-    int64_t left = loop->caller_ms + SEAT_REST_MS - now;
+    int64_t left = loop->last_caller_ms + BACKGROUND_REST_MS - now;
     int64_t due = hf_wheel_next_ms(&loop->wheel);
 
-    if (left <= 0 || needs_background(loop) || due <= now)
+    if (left <= 0 || needs_background_thread(loop) || due <= now)
         return 0;
     return due - now < left ? due - now : left;
 }
 
-static void background_step(struct hf_loop *loop)
+static void run_background_step(struct hf_loop *loop)
 {
     int64_t left;
 
     if (hf_tasks_are_due(loop)) {
         hf_tasks_run(loop); /* beside a caller in the seat, if there is one */
-    } else if ((left = rest_left(loop)) > 0) {
+    } else if ((left = time_left_to_callers_ms(loop)) > 0) {
         rest_background_thread(loop, left);
-    } else if (!is_seat_free(loop)) {
-        doze_in_background(loop);
+    } else if (!is_driver_role_free(loop)) {
+        pause_background_thread(loop);
     } else {
         drive_and_run_tasks(loop, HF_NEVER);
-        pass_seat(loop);
+        offer_driver_role(loop);
     }
 }
 
@@ -394,7 +394,7 @@ static void unblock_signals(void)
         (void)pthread_sigmask(SIG_SETMASK, mask_of_maker, NULL);
 }
 
-static void watch_forks(void)
+static void install_fork_handler(void)
 {
     (void)pthread_atfork(NULL, NULL, unblock_signals);
 }
@@ -403,10 +403,10 @@ static void *background_thread(void *arg)
 {
     struct hf_loop *loop = arg;
 
-    mask_of_maker = &loop->mask_of_maker;
+    mask_of_maker = &loop->creator_signal_mask;
     hf_loop_lock(loop);
     while (!loop->is_closing && !hf_loop_forked(loop)) /* SEAT-10 */
-        background_step(loop);
+        run_background_step(loop);
     hf_loop_unlock(loop);
     return NULL;
 }
@@ -415,7 +415,7 @@ hf_status hf_drive_init(struct hf_loop *loop)
 {
     pthread_condattr_t monotonic;
 
-    hf_list_init(&loop->sleepers);
+    hf_list_init(&loop->sleeping_waiters);
     hf_list_init(&loop->woken_waiters);
     if (pthread_condattr_init(&monotonic) != 0)
         return HF_E_NOMEM;
@@ -423,9 +423,9 @@ hf_status hf_drive_init(struct hf_loop *loop)
     /* Without attributes that need memory, these calls cannot fail on Linux or BSD. */
     (void)pthread_mutex_init(&loop->mutex, NULL);
     (void)pthread_cond_init(&loop->tasks_are_done, NULL);
-    (void)pthread_cond_init(&loop->seat_is_free, NULL);
-    (void)pthread_cond_init(&loop->seat_is_offered, &monotonic);
-    (void)pthread_cond_init(&loop->background, &monotonic);
+    (void)pthread_cond_init(&loop->driver_role_is_free, NULL);
+    (void)pthread_cond_init(&loop->driver_role_is_offered, &monotonic);
+    (void)pthread_cond_init(&loop->background_wake, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
     return HF_OK;
 }
@@ -434,8 +434,8 @@ hf_status hf_drive_start(struct hf_loop *loop)
 {
     int rc;
 
-    (void)pthread_once(&fork_once, watch_forks);
-    rc = hf_thread_start(&loop->thread, background_thread, loop, &loop->mask_of_maker);
+    (void)pthread_once(&fork_once, install_fork_handler);
+    rc = hf_thread_start(&loop->thread, background_thread, loop, &loop->creator_signal_mask);
     errno = rc;
     if (rc != 0)
         return rc == EAGAIN ? HF_E_NOMEM : HF_E_SYSTEM;
@@ -449,7 +449,7 @@ void hf_drive_stop(struct hf_loop *loop)
         return;
     hf_loop_lock(loop);
     loop->is_closing = true;
-    pthread_cond_signal(&loop->background);
+    pthread_cond_signal(&loop->background_wake);
     hf_wake_driver(loop);
     hf_loop_unlock(loop);
     (void)pthread_join(loop->thread, NULL);
@@ -458,9 +458,9 @@ void hf_drive_stop(struct hf_loop *loop)
 
 void hf_drive_fini(struct hf_loop *loop)
 {
-    (void)pthread_cond_destroy(&loop->background);
-    (void)pthread_cond_destroy(&loop->seat_is_offered);
-    (void)pthread_cond_destroy(&loop->seat_is_free);
+    (void)pthread_cond_destroy(&loop->background_wake);
+    (void)pthread_cond_destroy(&loop->driver_role_is_offered);
+    (void)pthread_cond_destroy(&loop->driver_role_is_free);
     (void)pthread_cond_destroy(&loop->tasks_are_done);
     (void)pthread_mutex_destroy(&loop->mutex);
 }

@@ -31,7 +31,7 @@ void hf_fork_mark_init(struct hf_fork_mark *mark)
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     mark->pid = getpid();
-    mark->page = NULL;
+    mark->wiped_page = NULL;
     if (page == MAP_FAILED)
         return;
     if (!is_wiped_in_children(page)) {
@@ -39,12 +39,12 @@ void hf_fork_mark_init(struct hf_fork_mark *mark)
         return;
     }
     *(unsigned char *)page = MARK;
-    mark->page = page;
+    mark->wiped_page = page;
 }
 
 void hf_fork_mark_fini(struct hf_fork_mark *mark)
 {
-    if (mark->page)
-        (void)munmap((void *)(size_t)mark->page, page_size());
-    mark->page = NULL;
+    if (mark->wiped_page)
+        (void)munmap((void *)(size_t)mark->wiped_page, page_size());
+    mark->wiped_page = NULL;
 }

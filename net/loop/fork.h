@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct hf_fork_mark {
-    const volatile unsigned char *page;   /* NULL: the system cannot wipe one */
+    const volatile unsigned char *wiped_page; /* NULL: the system cannot wipe one */
     pid_t pid;
 };
 
@@ -23,7 +23,7 @@ void hf_fork_mark_fini(struct hf_fork_mark *mark);
 
 static inline bool hf_fork_mark_is_child(const struct hf_fork_mark *mark)
 {
-    return mark->page ? *mark->page == 0 : getpid() != mark->pid;
+    return mark->wiped_page ? *mark->wiped_page == 0 : getpid() != mark->pid;
 }
 
 #endif

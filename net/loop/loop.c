@@ -20,19 +20,19 @@
 #define WATCHED_MAX 65536u
 
 /* Any callback of the user's may have forked: in the child nothing more is done. */
-static bool is_child(const struct hf_loop *loop)
+static bool is_forked_child(const struct hf_loop *loop)
 {
     return hf_fork_mark_is_child(&loop->fork_mark);
 }
 
 /* ---- waking ---- */
 
-static void drain_wake(struct hf_io *io, int events)
+static void drain_wake_pipe(struct hf_io *io, int events)
 {
     struct hf_loop *loop = HF_OWNER_OF(io, struct hf_loop, wake_io);
 
     (void)events;
-    hf_wake_pipe_drain(loop->wake_fd);
+    hf_wake_pipe_drain(loop->wake_pipe);
     loop->is_wake_sent = false;
     loop->stats.wakeups++;
 }
@@ -41,19 +41,19 @@ void hf_wake_driver(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
     if (loop->is_in_turn || loop->is_wake_sent ||
-        loop->sleeps_until_ms == NOBODY_SLEEPS || hf_loop_forked(loop))
+        loop->driver_sleeps_until_ms == NOBODY_SLEEPS || hf_loop_forked(loop))
         return;
-    loop->is_wake_sent = hf_wake_pipe_write(loop->wake_fd);
+    loop->is_wake_sent = hf_wake_pipe_write(loop->wake_pipe);
 }
 
-static hf_status wake_open(struct hf_loop *loop)
+static hf_status open_wake_pipe(struct hf_loop *loop)
 {
-    hf_status rc = hf_wake_pipe_open(loop->wake_fd);
+    hf_status rc = hf_wake_pipe_open(loop->wake_pipe);
 
     if (rc < 0)
         return rc;
     loop->wake_io = (struct hf_io){
-        .fd = loop->wake_fd[0], .events = HF_READ, .ready = drain_wake};
+        .fd = loop->wake_pipe[0], .events = HF_READ, .ready = drain_wake_pipe};
     hf_note_locker(loop); /* no other thread has the loop yet */
     rc = hf_loop_watch(loop, &loop->wake_io);
     hf_note_unlocked(loop);
@@ -64,30 +64,30 @@ static hf_status wake_open(struct hf_loop *loop)
 
 /* Takes a half-made loop. In a forked child only memory and descriptors: its
  * mutex may be held by a thread that does not exist there. */
-static void loop_free(struct hf_loop *loop)
+static void free_loop(struct hf_loop *loop)
 {
     if (!hf_loop_forked(loop))
         hf_drive_fini(loop);
     hf_poller_fini(&loop->poller);
-    hf_wake_pipe_close(loop->wake_fd);
+    hf_wake_pipe_close(loop->wake_pipe);
     hf_fork_mark_fini(&loop->fork_mark);
     hf_mem_free(loop->mem, loop->watched,
-                loop->watched_room * sizeof *loop->watched);
+                loop->watched_capacity * sizeof *loop->watched);
     hf_wheel_fini(&loop->wheel);
     hf_mem_free(loop->mem, loop, sizeof *loop);
 }
 
-static hf_status loop_init(struct hf_loop *loop, bool wants_thread)
+static hf_status init_loop(struct hf_loop *loop, bool wants_thread)
 {
     hf_status rc;
 
-    hf_list_init(&loop->tasks);
-    hf_list_init(&loop->first_tasks);
-    hf_list_init(&loop->turns);
+    hf_list_init(&loop->posted_tasks);
+    hf_list_init(&loop->urgent_tasks);
+    hf_list_init(&loop->turn_hooks);
     hf_wheel_init(&loop->wheel, loop->mem, hf_clock_ms());
     hf_spin_init(&loop->spin, sysconf(_SC_NPROCESSORS_ONLN));
     if ((rc = hf_poller_init(&loop->poller, loop->mem)) < 0 ||
-        (rc = wake_open(loop)) < 0)
+        (rc = open_wake_pipe(loop)) < 0)
         return rc;
     if (!hf_random_bytes(&loop->hash_key, sizeof loop->hash_key))
         return HF_E_SYSTEM;
@@ -109,22 +109,22 @@ hf_status hf_loop_new(struct hf_loop **out, const struct hf_loop_options *given)
         return rc < 0 ? rc : HF_E_NOMEM;
     loop->mem = mem;
     hf_fork_mark_init(&loop->fork_mark);
-    loop->wake_fd[0] = loop->wake_fd[1] = -1;
+    loop->wake_pipe[0] = loop->wake_pipe[1] = -1;
     loop->poller.fd = loop->poller.timer_fd = -1;
     loop->poller.outer_fd = loop->poller.outer_signal_fd = -1;
     loop->poller.mem = mem;
-    loop->sleeps_until_ms = NOBODY_SLEEPS;
-    loop->outer_until_ms = NOBODY_SLEEPS;
-    loop->rests_until_ms = NOBODY_SLEEPS;
+    loop->driver_sleeps_until_ms = NOBODY_SLEEPS;
+    loop->outer_timeout_until_ms = NOBODY_SLEEPS;
+    loop->background_rests_until_ms = NOBODY_SLEEPS;
     if ((rc = hf_drive_init(loop)) < 0) {
         hf_fork_mark_fini(&loop->fork_mark);
         hf_mem_free(mem, loop, sizeof *loop);
         return rc;
     }
-    if ((rc = loop_init(loop, options.thread)) < 0) {
+    if ((rc = init_loop(loop, options.thread)) < 0) {
         int why = errno;
 
-        loop_free(loop);
+        free_loop(loop);
         errno = why;
         return rc;
     }
@@ -138,14 +138,14 @@ void hf_loop_free(struct hf_loop *loop)
         return;
     if (!hf_loop_forked(loop))
         hf_drive_stop(loop);
-    loop_free(loop);
+    free_loop(loop);
 }
 
 size_t hf_loop_timers(const struct hf_loop *loop, int64_t *next_ms)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
     *next_ms = hf_wheel_next_ms(&loop->wheel);
-    return loop->wheel.count;
+    return loop->wheel.timers_count;
 }
 
 const struct hf_mem *hf_loop_mem(const struct hf_loop *loop)
@@ -165,35 +165,35 @@ bool hf_loop_forked(const struct hf_loop *loop)
 
 /* ---- descriptors ---- */
 
-static uint32_t free_slot(const struct hf_loop *loop)
+static uint32_t find_free_watch_slot(const struct hf_loop *loop)
 {
     uint32_t i = 0;
 
-    while (i < loop->watched_room && loop->watched[i].io)
+    while (i < loop->watched_capacity && loop->watched[i].io)
         i++;
     return i;
 }
 
-static uint32_t key_of(const struct hf_loop *loop, uint32_t index)
+static uint32_t key_of_watch_slot(const struct hf_loop *loop, uint32_t index)
 {
     return index | loop->watched[index].generation << 16;
 }
 
 hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
 {
-    uint32_t old = loop->watched_room;
-    uint32_t index = free_slot(loop);
+    uint32_t old = loop->watched_capacity;
+    uint32_t index = find_free_watch_slot(loop);
     hf_status rc;
 
     HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_loop_forked(loop))
         return HF_E_FORKED; /* the set of the poller is shared with the parent */
-    if (!hf_mem_grow(loop->mem, &loop->watched, &loop->watched_room,
+    if (!hf_mem_grow(loop->mem, &loop->watched, &loop->watched_capacity,
                      sizeof *loop->watched, (size_t)index + 1, WATCHED_MAX))
         return HF_E_NOMEM;
     memset(loop->watched + old, 0,
-           (loop->watched_room - old) * sizeof *loop->watched);
-    rc = hf_poller_add(&loop->poller, io->fd, io->events, key_of(loop, index));
+           (loop->watched_capacity - old) * sizeof *loop->watched);
+    rc = hf_poller_add(&loop->poller, io->fd, io->events, key_of_watch_slot(loop, index));
     if (rc < 0)
         return rc;
     io->index = index;
@@ -208,7 +208,7 @@ void hf_loop_rewatch(struct hf_loop *loop, struct hf_io *io, int events)
     if (io->events == events || hf_loop_forked(loop))
         return;
     io->events = events;
-    hf_poller_change(&loop->poller, io->fd, events, key_of(loop, io->index));
+    hf_poller_change(&loop->poller, io->fd, events, key_of_watch_slot(loop, io->index));
     if (loop->poller.fd < 0) /* poll(2) looks at a copy */
         hf_wake_driver(loop);
 }
@@ -263,7 +263,7 @@ int64_t hf_loop_now(struct hf_loop *loop)
 uint64_t hf_loop_next_serial(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    return ++loop->serial;
+    return ++loop->last_serial;
 }
 
 uint32_t hf_loop_hash(const struct hf_loop *loop, const void *ptr, size_t len)
@@ -275,7 +275,7 @@ void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
 {
     HF_ASSERT(hf_loop_is_locked(loop) && timer->fire);
     hf_wheel_arm(&loop->wheel, timer, due_ms);
-    if (due_ms < loop->sleeps_until_ms)
+    if (due_ms < loop->driver_sleeps_until_ms)
         hf_wake_driver(loop);
     hf_loop_timer_armed(loop, due_ms);
 }
@@ -286,12 +286,12 @@ void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer)
     hf_wheel_cancel(&loop->wheel, timer);
 }
 
-static void fire_due(struct hf_loop *loop)
+static void fire_due_timers(struct hf_loop *loop)
 {
     struct hf_timer *timer;
 
     hf_wheel_advance(&loop->wheel, hf_loop_now(loop));
-    while (!is_child(loop) && (timer = hf_wheel_pop(&loop->wheel)))
+    while (!is_forked_child(loop) && (timer = hf_wheel_pop(&loop->wheel)))
         timer->fire(timer);
 }
 
@@ -303,8 +303,8 @@ void hf_task_init(struct hf_task *task, void (*run)(struct hf_task *task))
     task->run = run;
 }
 
-static void post_task(struct hf_loop *loop, struct hf_list *tasks,
-                      struct hf_task *task)
+static void queue_task(struct hf_loop *loop, struct hf_list *tasks,
+                       struct hf_task *task)
 {
     if (!hf_list_is_empty(&task->node))
         return;
@@ -316,13 +316,13 @@ static void post_task(struct hf_loop *loop, struct hf_list *tasks,
 void hf_loop_post(struct hf_loop *loop, struct hf_task *task)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    post_task(loop, &loop->tasks, task);
+    queue_task(loop, &loop->posted_tasks, task);
 }
 
 void hf_loop_post_first(struct hf_loop *loop, struct hf_task *task)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    post_task(loop, &loop->first_tasks, task);
+    queue_task(loop, &loop->urgent_tasks, task);
 }
 
 void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task)
@@ -332,10 +332,10 @@ void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task)
     hf_list_remove(&task->node);
 }
 
-static struct hf_task *take_task(struct hf_loop *loop, struct hf_list *due)
+static struct hf_task *remove_first_task(struct hf_loop *loop, struct hf_list *due)
 {
     struct hf_list *from =
-        hf_list_is_empty(&loop->first_tasks) ? due : &loop->first_tasks;
+        hf_list_is_empty(&loop->urgent_tasks) ? due : &loop->urgent_tasks;
     struct hf_task *task;
 
     if (hf_list_is_empty(from))
@@ -359,12 +359,12 @@ void hf_tasks_run(struct hf_loop *loop)
     loop->is_running_tasks = true;
     loop->task_runner = pthread_self();
     hf_list_init(&due);
-    hf_list_join(&due, &loop->tasks);
-    while (!is_child(loop) && (task = take_task(loop, &due)))
+    hf_list_join(&due, &loop->posted_tasks);
+    while (!is_forked_child(loop) && (task = remove_first_task(loop, &due)))
         task->run(task);
-    hf_list_join(&loop->tasks, &due);
+    hf_list_join(&loop->posted_tasks, &due);
     loop->is_running_tasks = false;
-    if (is_child(loop))
+    if (is_forked_child(loop))
         return;
     pthread_cond_broadcast(&loop->tasks_are_done);
     if (hf_tasks_are_due(loop))
@@ -394,14 +394,14 @@ void hf_turn_hook_init(struct hf_turn_hook *turn,
                        void (*end)(struct hf_turn_hook *turn))
 {
     hf_list_init(&turn->node);
-    turn->end = end;
+    turn->on_turn_end = end;
 }
 
 void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_list_is_empty(&turn->node))
-        hf_list_push(&loop->turns, &turn->node);
+        hf_list_push(&loop->turn_hooks, &turn->node);
 }
 
 void hf_loop_cancel_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn)
@@ -415,25 +415,25 @@ void hf_loop_cancel_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn)
 void hf_turn_flush(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    while (!hf_list_is_empty(&loop->turns) && !is_child(loop)) {
+    while (!hf_list_is_empty(&loop->turn_hooks) && !is_forked_child(loop)) {
         struct hf_turn_hook *turn =
-            HF_OWNER_OF(loop->turns.next, struct hf_turn_hook, node);
+            HF_OWNER_OF(loop->turn_hooks.next, struct hf_turn_hook, node);
 
         hf_list_remove(&turn->node);
-        turn->end(turn);
+        turn->on_turn_end(turn);
     }
 }
 
 /* ---- a turn ---- */
 
 /* When something is next due, tasks included. */
-static int64_t next_due(struct hf_loop *loop)
+static int64_t next_due_ms(struct hf_loop *loop)
 {
     return hf_tasks_are_due(loop) ? 0 : hf_wheel_next_ms(&loop->wheel);
 }
 
 /* A point in time as a poller's timeout. */
-static int timeout_until(struct hf_loop *loop, int64_t until_ms)
+static int poller_timeout_until(struct hf_loop *loop, int64_t until_ms)
 {
     int64_t left;
 
@@ -463,9 +463,9 @@ static int busy_poll(struct hf_loop *loop, struct hf_poller_event *events,
 }
 
 /* Waits as planned, and fills `wait` except for its result. */
-static int await_events(struct hf_loop *loop, struct hf_poller_event *events,
-                        int timeout_ms, int64_t now_ms, struct hf_spin_plan plan,
-                        struct hf_spin_result *wait)
+static int wait_for_events(struct hf_loop *loop, struct hf_poller_event *events,
+                           int timeout_ms, int64_t now_ms, struct hf_spin_plan plan,
+                           struct hf_spin_result *wait)
 {
     bool is_timed = plan.is_measured || plan.look_us > 0;
     int64_t cpu_us = plan.is_measured ? hf_clock_thread_us() : 0;
@@ -474,27 +474,27 @@ static int await_events(struct hf_loop *loop, struct hf_poller_event *events,
 
     if (plan.look_us > 0)
         n = busy_poll(loop, events, began_us + plan.look_us);
-    wait->is_found = n > 0;
+    wait->is_found_by_looking = n > 0;
     if (n == 0)
         n = hf_poller_wait(&loop->poller, events, timeout_ms, now_ms);
     if (plan.is_measured)
         wait->cpu_us = hf_clock_thread_us() - cpu_us;
-    if (plan.is_measured || (plan.look_us > 0 && !wait->is_found))
-        wait->us = hf_clock_us() - began_us;
-    if (plan.is_measured && loop->waited_us > 0)
-        wait->between_us = began_us - loop->waited_us;
-    loop->waited_us = plan.is_measured ? began_us + wait->us : 0;
+    if (plan.is_measured || (plan.look_us > 0 && !wait->is_found_by_looking))
+        wait->duration_us = hf_clock_us() - began_us;
+    if (plan.is_measured && loop->last_wait_ended_us > 0)
+        wait->between_us = began_us - loop->last_wait_ended_us;
+    loop->last_wait_ended_us = plan.is_measured ? began_us + wait->duration_us : 0;
     return n;
 }
 
 /* Handles events, timers that are due, and work that either has put off. */
-static void handle_all(struct hf_loop *loop,
-                       const struct hf_poller_event *events, int count)
+static void handle_events_and_timers(struct hf_loop *loop,
+                                     const struct hf_poller_event *events, int count)
 {
     loop->is_in_turn = true;
-    for (int i = 0; i < count && !is_child(loop); i++)
+    for (int i = 0; i < count && !is_forked_child(loop); i++)
         handle_event(loop, &events[i]);
-    fire_due(loop);
+    fire_due_timers(loop);
     hf_turn_flush(loop);
     loop->is_in_turn = false;
 }
@@ -509,28 +509,28 @@ void hf_turn_run(struct hf_loop *loop, int64_t until_ms)
     int n, timeout_ms;
 
     HF_ASSERT(hf_loop_is_locked(loop));
-    if (is_child(loop))
+    if (is_forked_child(loop))
         return;
     hf_turn_flush(loop);
-    due = loop->does_driver_run_tasks ? next_due(loop)
+    due = loop->does_driver_run_tasks ? next_due_ms(loop)
                                       : hf_wheel_next_ms(&loop->wheel);
     if (due < until_ms)
         until_ms = due;
-    timeout_ms = timeout_until(loop, until_ms);
+    timeout_ms = poller_timeout_until(loop, until_ms);
     now_ms = hf_loop_now(loop);
     loop->stats.turns++;
     loop->stats.waits += timeout_ms != 0;
     if (!loop->does_driver_run_tasks && timeout_ms != 0)
         plan = hf_spin_plan(&loop->spin);
     hf_poller_prepare(&loop->poller);
-    loop->sleeps_until_ms = until_ms;
+    loop->driver_sleeps_until_ms = until_ms;
     hf_unlock_and_post(loop);
-    n = await_events(loop, events, timeout_ms, now_ms, plan, &wait);
+    n = wait_for_events(loop, events, timeout_ms, now_ms, plan, &wait);
     hf_loop_lock(loop);
-    loop->sleeps_until_ms = loop->outer_until_ms;
-    answered = loop->answered;
-    handle_all(loop, events, n);
-    wait.answered = loop->answered - answered;
+    loop->driver_sleeps_until_ms = loop->outer_timeout_until_ms;
+    answered = loop->callers_woken;
+    handle_events_and_timers(loop, events, n);
+    wait.callers_answered = loop->callers_woken - answered;
     if (plan.look_us > 0 || plan.is_measured)
         hf_spin_note(&loop->spin, plan, &wait);
 }
@@ -549,10 +549,10 @@ int hf_loop_timeout(struct hf_loop *loop)
         return -1;
     hf_loop_lock(loop);
     hf_turn_flush(loop);
-    due = next_due(loop);
-    timeout_ms = timeout_until(loop, due);
+    due = next_due_ms(loop);
+    timeout_ms = poller_timeout_until(loop, due);
     /* An earlier timer makes hf_loop_fd readable. */
-    loop->sleeps_until_ms = loop->outer_until_ms = due;
+    loop->driver_sleeps_until_ms = loop->outer_timeout_until_ms = due;
     hf_loop_unlock(loop);
     return timeout_ms;
 }
@@ -561,15 +561,15 @@ int hf_loop_timeout(struct hf_loop *loop)
 void hf_wake_outer(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    if (loop->outer_until_ms != NOBODY_SLEEPS &&
-        next_due(loop) < loop->outer_until_ms)
+    if (loop->outer_timeout_until_ms != NOBODY_SLEEPS &&
+        next_due_ms(loop) < loop->outer_timeout_until_ms)
         hf_wake_driver(loop);
 }
 
 bool hf_loop_is_locked(const struct hf_loop *loop)
 {
     return hf_loop_forked(loop) ||
-           (loop->is_locked && pthread_equal(loop->locker, pthread_self()));
+           (loop->is_locked && pthread_equal(loop->lock_holder, pthread_self()));
 }
 
 /* In a child a thread that is not there may hold it for ever. */

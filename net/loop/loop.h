@@ -65,7 +65,7 @@ bool hf_loop_runs_tasks_here(const struct hf_loop *loop);
  * output is flushed: for work that is done in batches. */
 struct hf_turn_hook {
     struct hf_list node;
-    void (*end)(struct hf_turn_hook *turn);
+    void (*on_turn_end)(struct hf_turn_hook *turn);
 };
 
 /* hf_turn_hook_init    - sets the function of a hook that is not requested.
@@ -86,10 +86,10 @@ void hf_loop_cancel_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn);
 struct hf_waiter {
     struct hf_list node;
     struct hf_loop *loop;
-    sem_t post;
+    sem_t wake_semaphore;
     bool is_woken;
     bool is_asleep;
-    bool is_offered_seat;
+    bool is_offered_driver_role;
 };
 void hf_waiter_init(struct hf_waiter *w, struct hf_loop *loop);
 void hf_loop_wait(struct hf_waiter *w);

@@ -21,17 +21,17 @@ struct hf_loop {
     struct hf_fork_mark fork_mark;
     struct hf_hash_key hash_key;
     pthread_mutex_t mutex;
-    bool is_locked;               /* with HF_ASSERTS: by `locker` */
-    pthread_t locker;
+    bool is_locked;               /* with HF_ASSERTS: by `lock_holder` */
+    pthread_t lock_holder;
     bool has_thread;
     pthread_t thread;
-    sigset_t mask_of_maker;       /* signals that the thread's maker blocked */
+    sigset_t creator_signal_mask; /* signals that the thread's maker blocked */
 
     /* Under `mutex`: the time, if it was read since the lock was taken. */
     int64_t now_us;
     int64_t now_ms;
     bool is_now_known;
-    uint64_t serial;              /* the last one that was returned */
+    uint64_t last_serial;         /* the last one that was returned */
 
     /* Under `mutex`: watched descriptors, timers and tasks. */
     struct hf_poller poller;
@@ -40,10 +40,10 @@ struct hf_loop {
         struct hf_io *io;         /* NULL: free */
         uint32_t generation;      /* shows that an event belongs to a former holder */
     } *watched;
-    uint32_t watched_room;
-    struct hf_list tasks;
-    struct hf_list first_tasks;   /* before all others */
-    struct hf_list turns;
+    uint32_t watched_capacity;
+    struct hf_list posted_tasks;
+    struct hf_list urgent_tasks;  /* before all others */
+    struct hf_list turn_hooks;
     bool is_in_turn;
     bool is_running_tasks;
     pthread_t task_runner;        /* valid while is_running_tasks */
@@ -51,33 +51,33 @@ struct hf_loop {
     struct hf_waiter *task_waiter; /* a blocked caller that runs tasks, or NULL (SEAT-9) */
 
     /* Under `mutex`: waking a driver that sleeps in the poller. */
-    int wake_fd[2];
+    int wake_pipe[2];
     struct hf_io wake_io;
     bool is_wake_sent;
-    int64_t sleeps_until_ms;      /* NOBODY_SLEEPS, or when it wakes by itself */
-    int64_t outer_until_ms;       /* what hf_loop_timeout returned, until the
-                                     next hf_loop_dispatch; else NOBODY_SLEEPS */
+    int64_t driver_sleeps_until_ms; /* NOBODY_SLEEPS, or when it wakes by itself */
+    int64_t outer_timeout_until_ms; /* what hf_loop_timeout returned, until the next
+                                       hf_loop_dispatch; else NOBODY_SLEEPS */
 
     /* Under `mutex`: which thread drives (drive.c). */
-    bool is_driven;
-    bool does_driver_run_tasks;   /* it is not a blocked caller */
+    bool has_driver;
+    bool does_driver_run_tasks;         /* it is not a blocked caller */
     bool is_closing;
-    bool does_background_doze;
-    int64_t rests_until_ms;       /* NOBODY_SLEEPS, or when the background thread
-                                     ends its rest */
-    bool is_due_in_rest;          /* a timer was armed for a time before that */
-    uint32_t driver_users;
-    uint32_t quiescers;
-    uint32_t dispatchers;         /* waiting in hf_loop_dispatch for the seat */
+    bool is_background_paused;
+    int64_t background_rests_until_ms;  /* NOBODY_SLEEPS, or when the background thread ends its
+                                           rest */
+    bool is_timer_due_in_rest;          /* a timer was armed for a time before that */
+    uint32_t driver_users_count;
+    uint32_t quiescing_threads;
+    uint32_t dispatching_threads;       /* waiting in hf_loop_dispatch for the seat */
     struct hf_spin spin;
-    int64_t waited_us;            /* end of the last wait; 0: not measured */
-    uint32_t answered;            /* blocked callers that were woken; it wraps */
-    int64_t caller_ms;            /* when a blocked caller last came or went */
-    struct hf_list sleepers;      /* blocked callers, longest waiting first */
-    struct hf_list woken_waiters; /* posted when the lock is released */
-    pthread_cond_t seat_is_free;  /* for threads that quiesce */
-    pthread_cond_t seat_is_offered; /* for threads that dispatch */
-    pthread_cond_t background;    /* for the background thread */
+    int64_t last_wait_ended_us;         /* end of the last wait; 0: not measured */
+    uint32_t callers_woken;             /* blocked callers that were woken; it wraps */
+    int64_t last_caller_ms;             /* when a blocked caller last came or went */
+    struct hf_list sleeping_waiters;    /* blocked callers, longest waiting first */
+    struct hf_list woken_waiters;       /* posted when the lock is released */
+    pthread_cond_t driver_role_is_free; /* for threads that quiesce */
+    pthread_cond_t driver_role_is_offered; /* for threads that dispatch */
+    pthread_cond_t background_wake; /* for the background thread */
 
     struct hf_loop_stats stats;
 };
@@ -96,8 +96,8 @@ void hf_turn_flush(struct hf_loop *loop);
 void hf_tasks_run(struct hf_loop *loop);
 static inline bool hf_tasks_are_due(const struct hf_loop *loop)
 {
-    return !loop->is_running_tasks && (!hf_list_is_empty(&loop->tasks) ||
-                                       !hf_list_is_empty(&loop->first_tasks));
+    return !loop->is_running_tasks && (!hf_list_is_empty(&loop->posted_tasks) ||
+                                       !hf_list_is_empty(&loop->urgent_tasks));
 }
 
 /* hf_wake_task_runner - wakes the thread that runs tasks, because there are some. In drive.c.
@@ -110,7 +110,7 @@ void hf_wake_task_runner(struct hf_loop *loop);
 void hf_shorten_background_rest(struct hf_loop *loop);
 static inline void hf_loop_timer_armed(struct hf_loop *loop, int64_t due_ms)
 {
-    if (due_ms < loop->rests_until_ms)
+    if (due_ms < loop->background_rests_until_ms)
         hf_shorten_background_rest(loop);
 }
 

@@ -20,20 +20,20 @@ struct hf_poller_event {
 struct hf_poller {
     const struct hf_mem *mem;
     int fd;                      /* epoll; -1 with poll(2) */
-    int outer_fd;                /* what an outer event loop watches: `fd`, or a
-                                    set of it and `call_fd`; -1 with poll(2) */
+    int outer_fd;                /* what an outer event loop watches: `fd`, or a set of it and
+                                    `call_fd`; -1 with poll(2) */
     int outer_signal_fd;         /* wakes the outer loop; -1: there is none */
     bool is_outer_signalled;
     int timer_fd;                /* epoll: for long waits; -1: there is none */
-    int64_t armed_ms;            /* when timer_fd expires, or has expired */
+    int64_t timer_expires_ms;    /* when timer_fd expires, or has expired */
     struct hf_poller_list {      /* poll(2): descriptors and their keys */
         struct pollfd *slots;
         uint32_t *keys;
         uint32_t count;
-        uint32_t slots_room;
-        uint32_t keys_room;
-    } watched, waiting;          /* the present list; its copy during a wait */
-    bool is_cut;                 /* there was no memory to copy all of it */
+        uint32_t slots_capacity;
+        uint32_t keys_capacity;
+    } watched_list, waiting_copy; /* the present list; its copy during a wait */
+    bool is_copy_incomplete;     /* there was no memory to copy all of it */
 };
 
 /* hf_poller_init   - opens a poller that watches nothing. HF_E_SYSTEM, HF_E_NOMEM.

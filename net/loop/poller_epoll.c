@@ -15,16 +15,16 @@
 
 #include "net/loop/poller.h"
 
-#define SHORT_MS 10              /* not worth a timer */
+#define SHORT_WAIT_MS 10         /* not worth a timer */
 #define TIMER_KEY UINT64_MAX     /* no descriptor's: those have 32 bits */
 
-static uint32_t to_epoll(int events)
+static uint32_t to_epoll_events(int events)
 {
     return (events & HF_READ ? EPOLLIN | EPOLLRDHUP : 0u) |
            (events & HF_WRITE ? EPOLLOUT : 0u);
 }
 
-static int from_epoll(uint32_t events)
+static int from_epoll_events(uint32_t events)
 {
     if (events & (EPOLLERR | EPOLLHUP))
         return HF_READ | HF_WRITE;
@@ -35,13 +35,13 @@ static int from_epoll(uint32_t events)
 static int control_epoll(struct hf_poller *p, int verb, int fd, int events,
                          uint64_t key)
 {
-    struct epoll_event e = {.events = to_epoll(events), .data.u64 = key};
+    struct epoll_event e = {.events = to_epoll_events(events), .data.u64 = key};
 
     return epoll_ctl(p->fd, verb, fd, &e);
 }
 
 /* Without this timer, each wait has its timeout. */
-static void timer_open(struct hf_poller *p)
+static void open_timer(struct hf_poller *p)
 {
     p->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (p->timer_fd < 0)
@@ -61,12 +61,12 @@ hf_status hf_poller_init(struct hf_poller *p, const struct hf_mem *mem)
     if (p->fd < 0)
         return HF_E_SYSTEM;
     p->outer_fd = p->fd;
-    timer_open(p);
-    p->armed_ms = INT64_MIN;
+    open_timer(p);
+    p->timer_expires_ms = INT64_MIN;
     return HF_OK;
 }
 
-static void close_fd(int fd)
+static void close_fd_if_open(int fd)
 {
     if (fd >= 0)
         (void)close(fd);
@@ -75,16 +75,16 @@ static void close_fd(int fd)
 void hf_poller_fini(struct hf_poller *p)
 {
     if (p->outer_fd != p->fd)
-        close_fd(p->outer_fd);
-    close_fd(p->outer_signal_fd);
-    close_fd(p->timer_fd);
-    close_fd(p->fd);
+        close_fd_if_open(p->outer_fd);
+    close_fd_if_open(p->outer_signal_fd);
+    close_fd_if_open(p->timer_fd);
+    close_fd_if_open(p->fd);
     p->outer_fd = p->outer_signal_fd = p->timer_fd = p->fd = -1;
 }
 
 /* ---- the other event loop ---- */
 
-static bool outer_add(struct hf_poller *p, int fd)
+static bool add_to_outer(struct hf_poller *p, int fd)
 {
     struct epoll_event e = {.events = EPOLLIN};
 
@@ -97,8 +97,8 @@ hf_status hf_poller_open_outer(struct hf_poller *p)
 {
     p->outer_signal_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     p->outer_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (p->outer_signal_fd < 0 || p->outer_fd < 0 || !outer_add(p, p->fd) ||
-        !outer_add(p, p->outer_signal_fd))
+    if (p->outer_signal_fd < 0 || p->outer_fd < 0 || !add_to_outer(p, p->fd) ||
+        !add_to_outer(p, p->outer_signal_fd))
         return HF_E_SYSTEM;
     return HF_OK;
 }
@@ -147,7 +147,7 @@ void hf_poller_prepare(struct hf_poller *p)
     (void)p; /* the kernel keeps the list */
 }
 
-static bool timer_set(struct hf_poller *p, int timeout_ms)
+static bool set_timer(struct hf_poller *p, int timeout_ms)
 {
     struct itimerspec t = {
         .it_value = {.tv_sec = timeout_ms / 1000,
@@ -158,26 +158,26 @@ static bool timer_set(struct hf_poller *p, int timeout_ms)
 
 /* What is left for epoll to measure. One that goes off too early does no harm,
  * and is set anew then. */
-static int rest_of(struct hf_poller *p, int timeout_ms, int64_t now_ms)
+static int short_timeout_or_timer(struct hf_poller *p, int timeout_ms, int64_t now_ms)
 {
     int64_t until_ms = now_ms + timeout_ms;
 
-    if (timeout_ms <= SHORT_MS || p->timer_fd < 0)
+    if (timeout_ms <= SHORT_WAIT_MS || p->timer_fd < 0)
         return timeout_ms;
-    if (p->armed_ms > now_ms && p->armed_ms <= until_ms)
+    if (p->timer_expires_ms > now_ms && p->timer_expires_ms <= until_ms)
         return -1;
-    if (!timer_set(p, timeout_ms))
+    if (!set_timer(p, timeout_ms))
         return timeout_ms;
-    p->armed_ms = until_ms;
+    p->timer_expires_ms = until_ms;
     return -1;
 }
 
-static void timer_drain(struct hf_poller *p)
+static void drain_timer(struct hf_poller *p)
 {
     uint64_t times;
 
     (void)!read(p->timer_fd, &times, sizeof times); /* how often: once */
-    p->armed_ms = INT64_MIN;
+    p->timer_expires_ms = INT64_MIN;
 }
 
 int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
@@ -185,16 +185,16 @@ int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
 {
     struct epoll_event got[POLLER_BATCH];
     int n = epoll_wait(p->fd, got, POLLER_BATCH,
-                       rest_of(p, timeout_ms, now_ms));
+                       short_timeout_or_timer(p, timeout_ms, now_ms));
     int filled = 0;
 
     for (int i = 0; i < n; i++) { /* n < 0: EINTR, the loop comes back */
         if (got[i].data.u64 == TIMER_KEY) {
-            timer_drain(p);
+            drain_timer(p);
             continue;
         }
         events[filled].key = got[i].data.u32;
-        events[filled++].events = from_epoll(got[i].events);
+        events[filled++].events = from_epoll_events(got[i].events);
     }
     return filled;
 }

@@ -7,16 +7,16 @@
 #include "net/loop/poller.h"
 
 /* When to look again for memory to watch all descriptors. */
-#define SOON_MS 10
+#define RETRY_SOON_MS 10
 #define SLOTS_MAX (1u << 20) /* more descriptors than any process has */
 
-static short to_poll(int events)
+static short to_poll_events(int events)
 {
     return (short)((events & HF_READ ? POLLIN : 0) |
                    (events & HF_WRITE ? POLLOUT : 0));
 }
 
-static int from_poll(short events)
+static int from_poll_events(short events)
 {
     if (events & (POLLERR | POLLHUP | POLLNVAL))
         return HF_READ | HF_WRITE;
@@ -49,22 +49,22 @@ void hf_poller_clear_outer(struct hf_poller *p)
     (void)p;
 }
 
-static void list_free(const struct hf_mem *mem, struct hf_poller_list *l)
+static void free_list(const struct hf_mem *mem, struct hf_poller_list *l)
 {
-    hf_mem_free(mem, l->slots, l->slots_room * sizeof *l->slots);
-    hf_mem_free(mem, l->keys, l->keys_room * sizeof *l->keys);
+    hf_mem_free(mem, l->slots, l->slots_capacity * sizeof *l->slots);
+    hf_mem_free(mem, l->keys, l->keys_capacity * sizeof *l->keys);
 }
 
-static bool list_grow(const struct hf_mem *mem, struct hf_poller_list *l,
+static bool grow_list(const struct hf_mem *mem, struct hf_poller_list *l,
                       size_t want)
 {
-    return hf_mem_grow(mem, &l->slots, &l->slots_room, sizeof *l->slots, want,
+    return hf_mem_grow(mem, &l->slots, &l->slots_capacity, sizeof *l->slots, want,
                        SLOTS_MAX) &&
-           hf_mem_grow(mem, &l->keys, &l->keys_room, sizeof *l->keys, want,
+           hf_mem_grow(mem, &l->keys, &l->keys_capacity, sizeof *l->keys, want,
                        SLOTS_MAX);
 }
 
-static uint32_t list_find(const struct hf_poller_list *l, int fd)
+static uint32_t find_in_list(const struct hf_poller_list *l, int fd)
 {
     uint32_t i = 0;
 
@@ -75,34 +75,34 @@ static uint32_t list_find(const struct hf_poller_list *l, int fd)
 
 void hf_poller_fini(struct hf_poller *p)
 {
-    list_free(p->mem, &p->watched);
-    list_free(p->mem, &p->waiting);
+    free_list(p->mem, &p->watched_list);
+    free_list(p->mem, &p->waiting_copy);
 }
 
 hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key)
 {
-    struct hf_poller_list *l = &p->watched;
+    struct hf_poller_list *l = &p->watched_list;
 
-    if (!list_grow(p->mem, l, (size_t)l->count + 1))
+    if (!grow_list(p->mem, l, (size_t)l->count + 1))
         return HF_E_NOMEM;
-    l->slots[l->count] = (struct pollfd){.fd = fd, .events = to_poll(events)};
+    l->slots[l->count] = (struct pollfd){.fd = fd, .events = to_poll_events(events)};
     l->keys[l->count++] = key;
     return HF_OK;
 }
 
 void hf_poller_change(struct hf_poller *p, int fd, int events, uint32_t key)
 {
-    uint32_t i = list_find(&p->watched, fd);
+    uint32_t i = find_in_list(&p->watched_list, fd);
 
     (void)key; /* stays what it was */
-    if (i < p->watched.count)
-        p->watched.slots[i].events = to_poll(events);
+    if (i < p->watched_list.count)
+        p->watched_list.slots[i].events = to_poll_events(events);
 }
 
 void hf_poller_remove(struct hf_poller *p, int fd)
 {
-    struct hf_poller_list *l = &p->watched;
-    uint32_t i = list_find(l, fd);
+    struct hf_poller_list *l = &p->watched_list;
+    uint32_t i = find_in_list(l, fd);
 
     if (i == l->count)
         return;
@@ -111,7 +111,7 @@ void hf_poller_remove(struct hf_poller *p, int fd)
     l->keys[i] = l->keys[l->count];
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
+static uint32_t smaller_of(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -120,34 +120,34 @@ static uint32_t smaller(uint32_t a, uint32_t b)
  * memory for all of it, of its first part. */
 void hf_poller_prepare(struct hf_poller *p)
 {
-    struct hf_poller_list *l = &p->waiting;
+    struct hf_poller_list *l = &p->waiting_copy;
 
-    (void)list_grow(p->mem, l, p->watched.count);
+    (void)grow_list(p->mem, l, p->watched_list.count);
     l->count =
-        smaller(p->watched.count, smaller(l->slots_room, l->keys_room));
-    p->is_cut = l->count < p->watched.count;
+        smaller_of(p->watched_list.count, smaller_of(l->slots_capacity, l->keys_capacity));
+    p->is_copy_incomplete = l->count < p->watched_list.count;
     if (l->count == 0)
         return;
-    memcpy(l->slots, p->watched.slots, l->count * sizeof *l->slots);
-    memcpy(l->keys, p->watched.keys, l->count * sizeof *l->keys);
+    memcpy(l->slots, p->watched_list.slots, l->count * sizeof *l->slots);
+    memcpy(l->keys, p->watched_list.keys, l->count * sizeof *l->keys);
 }
 
 int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
                    int timeout_ms, int64_t now_ms)
 {
-    const struct hf_poller_list *l = &p->waiting;
+    const struct hf_poller_list *l = &p->waiting_copy;
     int filled = 0;
 
     (void)now_ms;
-    if (p->is_cut && (timeout_ms < 0 || timeout_ms > SOON_MS))
-        timeout_ms = SOON_MS;
+    if (p->is_copy_incomplete && (timeout_ms < 0 || timeout_ms > RETRY_SOON_MS))
+        timeout_ms = RETRY_SOON_MS;
     if (poll(l->slots, l->count, timeout_ms) <= 0)
         return 0; /* EINTR too: the loop looks at the time and comes back */
     for (uint32_t i = 0; i < l->count && filled < POLLER_BATCH; i++) {
         if (!l->slots[i].revents)
             continue;
         events[filled].key = l->keys[i];
-        events[filled++].events = from_poll(l->slots[i].revents);
+        events[filled++].events = from_poll_events(l->slots[i].revents);
     }
     return filled;
 }

@@ -45,16 +45,16 @@ struct hf_spin {
     bool is_possible;            /* there is a processor for the other side */
     enum hf_spin_regime regime;
     enum hf_spin_phase phase;
-    uint32_t left;               /* waits until the phase ends */
-    uint32_t steady;             /* waits of the next steady phase */
-    uint32_t wins;               /* comparisons that the other regime has won in a row */
+    uint32_t phase_waits_left;   /* waits until the phase ends */
+    uint32_t steady_waits;       /* waits of the next steady phase */
+    uint32_t wins_in_a_row;      /* comparisons that the other regime has won in a row */
     uint32_t wins_to_sleep;      /* wins of sleeping that end looking */
-    uint32_t slept_us;           /* the average duration of a sleep */
+    uint32_t average_sleep_us;   /* the average duration of a sleep */
     struct hf_spin_tally {       /* sums of this comparison */
-        uint32_t waits;
-        uint32_t found;          /* by looking */
-        uint64_t answered;
-        uint64_t us;
+        uint32_t waits_count;
+        uint32_t found_by_looking; /* by looking */
+        uint64_t callers_answered;
+        uint64_t duration_us;
         uint64_t cpu_us;
     } tally[SPIN_REGIMES];
 };
@@ -67,9 +67,9 @@ struct hf_spin_plan {
 
 /* How a wait went. */
 struct hf_spin_result {
-    bool is_found;               /* by looking */
-    uint32_t answered;           /* callers that received their reply */
-    int64_t us;                  /* its duration; if measured */
+    bool is_found_by_looking;    /* by looking */
+    uint32_t callers_answered;   /* callers that received their reply */
+    int64_t duration_us;         /* its duration; if measured */
     int64_t between_us;          /* since the wait before; if both are measured */
     int64_t cpu_us;              /* the thread's processor time; if measured */
 };

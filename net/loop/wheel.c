@@ -28,27 +28,28 @@
 #include "net/base/mem.h"
 #include "net/net.h"
 
-#define LOW (1 << HF_WHEEL_LOW_BITS)   /* buckets of the lowest level, and of each upper one */
-#define FEW (1 << HF_WHEEL_FEW_BITS)
-#define UP (1 << HF_WHEEL_UP_BITS)
+/* Buckets of the lowest level, with few timers and with many, and of each upper level. */
+#define LOWEST_BUCKETS (1 << HF_WHEEL_LOW_BITS)
+#define FEW_BUCKETS (1 << HF_WHEEL_FEW_BITS)
+#define UPPER_BUCKETS (1 << HF_WHEEL_UP_BITS)
 #define WORD_BITS 64u
 #define NONE (-1)   /* no bucket */
 /* The first timer of a bucket is prefetched this many buckets early, so that it is in
  * the cache by its time: expiry with 100,000 timers went from 28 to 24 ns each (1, 2
  * and 8 have the same effect). */
 #define PREFETCH_MS 2
-#define LOOKED_AT 8   /* timers of a bucket of an upper level, when the next one is looked for */
+#define BUCKET_SEARCH_MAX 8 /* timers of an upper bucket that are searched for the next one */
 
-static_assert(FEW >= (int)WORD_BITS, "the lowest level fills a word");
-static_assert(UP >= (int)WORD_BITS, "an upper level fills a word");
+static_assert(FEW_BUCKETS >= (int)WORD_BITS, "the lowest level fills a word");
+static_assert(UPPER_BUCKETS >= (int)WORD_BITS, "an upper level fills a word");
 static_assert((-1 >> 1) == -1, "times before 0 round down like all others");
 static_assert(sizeof(struct hf_timer) <= 32, "performance.md, goal T3");
 
 /* The lowest level of many timers. */
 struct hf_wheel_many {
-    struct hf_timer *buckets[LOW];
-    uint64_t used[LOW / WORD_BITS];
-    uint64_t summary[LOW / WORD_BITS / WORD_BITS];
+    struct hf_timer *buckets[LOWEST_BUCKETS];
+    uint64_t used_bits[LOWEST_BUCKETS / WORD_BITS];
+    uint64_t summary[LOWEST_BUCKETS / WORD_BITS / WORD_BITS];
 };
 
 /* ---- bits ---- */
@@ -59,7 +60,7 @@ static uint64_t bit_of_bucket(unsigned index)
 }
 
 /* The first bit that is set at or after `from`, going around; else NONE. */
-static int first_set(const uint64_t *words, unsigned count, unsigned from)
+static int find_first_set_bit(const uint64_t *words, unsigned count, unsigned from)
 {
     unsigned word = from / WORD_BITS;
     uint64_t bits = words[word] & ~(bit_of_bucket(from) - 1);
@@ -74,52 +75,52 @@ static int first_set(const uint64_t *words, unsigned count, unsigned from)
     return NONE;
 }
 
-static unsigned low_count(const struct hf_wheel *w)
+static unsigned lowest_buckets_count(const struct hf_wheel *w)
 {
-    return 1u << w->low.bits;
+    return 1u << w->lowest_level.bucket_bits;
 }
 
-static unsigned low_index(const struct hf_wheel *w, int64_t ms)
+static unsigned lowest_bucket_of(const struct hf_wheel *w, int64_t ms)
 {
-    return (unsigned)ms & (low_count(w) - 1);
+    return (unsigned)ms & (lowest_buckets_count(w) - 1);
 }
 
 /* The same in the lowest level, by way of its summary: four words, not 256. */
-static int first_low(const struct hf_wheel *w, unsigned from)
+static int find_first_lowest_bucket(const struct hf_wheel *w, unsigned from)
 {
-    unsigned words = low_count(w) / WORD_BITS, word = from / WORD_BITS;
-    uint64_t bits = w->low.used[word] & ~(bit_of_bucket(from) - 1);
+    unsigned words = lowest_buckets_count(w) / WORD_BITS, word = from / WORD_BITS;
+    uint64_t bits = w->lowest_level.used_bits[word] & ~(bit_of_bucket(from) - 1);
     int found;
 
     if (bits)
         return (int)(word * WORD_BITS) + __builtin_ctzll(bits);
-    found = first_set(w->low.summary, (words + WORD_BITS - 1) / WORD_BITS,
-                      (word + 1) % words);
+    found = find_first_set_bit(w->lowest_level.summary, (words + WORD_BITS - 1) / WORD_BITS,
+                               (word + 1) % words);
     if (found == NONE)
         return NONE;
-    return found * (int)WORD_BITS + __builtin_ctzll(w->low.used[found]);
+    return found * (int)WORD_BITS + __builtin_ctzll(w->lowest_level.used_bits[found]);
 }
 
-static void lowest_level_is_empty(struct hf_wheel *w, unsigned index)
+static void mark_lowest_bucket_empty(struct hf_wheel *w, unsigned index)
 {
     unsigned word = index / WORD_BITS;
 
-    w->low.used[word] &= ~bit_of_bucket(index);
-    if (!w->low.used[word])
-        w->low.summary[word / WORD_BITS] &= ~bit_of_bucket(word);
+    w->lowest_level.used_bits[word] &= ~bit_of_bucket(index);
+    if (!w->lowest_level.used_bits[word])
+        w->lowest_level.summary[word / WORD_BITS] &= ~bit_of_bucket(word);
 }
 
-static void up_is_empty(struct hf_wheel *w, int level, unsigned index)
+static void mark_upper_bucket_empty(struct hf_wheel *w, int level, unsigned index)
 {
-    w->up_used[level][index / WORD_BITS] &= ~bit_of_bucket(index);
+    w->upper_used_bits[level][index / WORD_BITS] &= ~bit_of_bucket(index);
 }
 
 /* ---- buckets ---- */
 
 /* How many bits of a time lie below an upper level's bucket number. */
-static int shift_of(const struct hf_wheel *w, int level)
+static int shift_of_level(const struct hf_wheel *w, int level)
 {
-    return (int)w->low.bits + level * HF_WHEEL_UP_BITS;
+    return (int)w->lowest_level.bucket_bits + level * HF_WHEEL_UP_BITS;
 }
 
 static void push_timer(struct hf_timer **bucket, struct hf_timer *timer)
@@ -132,46 +133,46 @@ static void push_timer(struct hf_timer **bucket, struct hf_timer *timer)
 }
 
 /* A bucket that comes up at `at_ms` contains a timer. */
-static void note_bucket(struct hf_wheel *w, int64_t at_ms)
+static void lower_next_bucket_ms(struct hf_wheel *w, int64_t at_ms)
 {
     if (at_ms < w->next_bucket_ms)
         w->next_bucket_ms = at_ms;
 }
 
-static void low_push(struct hf_wheel *w, struct hf_timer *timer, int64_t at_ms)
+static void push_to_lowest(struct hf_wheel *w, struct hf_timer *timer, int64_t at_ms)
 {
-    unsigned index = low_index(w, at_ms);
+    unsigned index = lowest_bucket_of(w, at_ms);
     unsigned word = index / WORD_BITS;
 
-    push_timer(&w->low.buckets[index], timer);
-    note_bucket(w, at_ms);
-    w->low.used[word] |= bit_of_bucket(index);
-    w->low.summary[word / WORD_BITS] |= bit_of_bucket(word);
+    push_timer(&w->lowest_level.buckets[index], timer);
+    lower_next_bucket_ms(w, at_ms);
+    w->lowest_level.used_bits[word] |= bit_of_bucket(index);
+    w->lowest_level.summary[word / WORD_BITS] |= bit_of_bucket(word);
 }
 
 static int64_t buckets_ahead(const struct hf_wheel *w, int level,
                              int64_t due_ms)
 {
-    return (due_ms >> shift_of(w, level)) - (w->now_ms >> shift_of(w, level));
+    return (due_ms >> shift_of_level(w, level)) - (w->now_ms >> shift_of_level(w, level));
 }
 
 /* For a timer that is further away than the lowest level, whose bucket is
  * therefore not the present one (TIMER-3). */
-static void up_push(struct hf_wheel *w, struct hf_timer *timer)
+static void push_to_upper(struct hf_wheel *w, struct hf_timer *timer)
 {
     int level = 0;
     int64_t ahead = buckets_ahead(w, level, timer->due_ms);
     unsigned index;
 
-    while (ahead >= UP && level < HF_WHEEL_UPPER - 1)
+    while (ahead >= UPPER_BUCKETS && level < HF_WHEEL_UPPER - 1)
         ahead = buckets_ahead(w, ++level, timer->due_ms);
-    if (ahead >= UP)
-        ahead = UP - 1;
-    index = (unsigned)((w->now_ms >> shift_of(w, level)) + ahead) % UP;
-    push_timer(&w->up[level][index], timer);
-    note_bucket(w, ((w->now_ms >> shift_of(w, level)) + ahead) *
-                       (INT64_C(1) << shift_of(w, level)));
-    w->up_used[level][index / WORD_BITS] |= bit_of_bucket(index);
+    if (ahead >= UPPER_BUCKETS)
+        ahead = UPPER_BUCKETS - 1;
+    index = (unsigned)((w->now_ms >> shift_of_level(w, level)) + ahead) % UPPER_BUCKETS;
+    push_timer(&w->upper_buckets[level][index], timer);
+    lower_next_bucket_ms(w, ((w->now_ms >> shift_of_level(w, level)) + ahead) *
+                       (INT64_C(1) << shift_of_level(w, level)));
+    w->upper_used_bits[level][index / WORD_BITS] |= bit_of_bucket(index);
 }
 
 static void place_timer(struct hf_wheel *w, struct hf_timer *timer)
@@ -179,51 +180,51 @@ static void place_timer(struct hf_wheel *w, struct hf_timer *timer)
     int64_t at_ms = timer->due_ms > w->now_ms ? timer->due_ms : w->now_ms;
 
     /* Unsigned: from before 0 to HF_NEVER is further than an int64_t counts. */
-    if ((uint64_t)at_ms - (uint64_t)w->now_ms < low_count(w))
-        low_push(w, timer, at_ms);
+    if ((uint64_t)at_ms - (uint64_t)w->now_ms < lowest_buckets_count(w))
+        push_to_lowest(w, timer, at_ms);
     else
-        up_push(w, timer);
+        push_to_upper(w, timer);
 }
 
 /* Returns the index of `slot` among the `size` slots that begin at `first`, or a number
  * too large for that. */
-static size_t index_of(struct hf_timer **slot, const void *first)
+static size_t index_among_slots(struct hf_timer **slot, const void *first)
 {
     return ((uintptr_t)slot - (uintptr_t)first) / sizeof *slot;
 }
 
 /* A bucket of an upper level is empty: it may have been the next one. */
-static void up_ends(struct hf_wheel *w, int level, unsigned index)
+static void handle_empty_upper_bucket(struct hf_wheel *w, int level, unsigned index)
 {
-    int64_t present = w->now_ms >> shift_of(w, level);
-    int64_t ahead = (index - (unsigned)present) % UP;
+    int64_t present = w->now_ms >> shift_of_level(w, level);
+    int64_t ahead = (index - (unsigned)present) % UPPER_BUCKETS;
 
-    up_is_empty(w, level, index);
-    if (present + ahead <= w->next_due_ms >> shift_of(w, level))
+    mark_upper_bucket_empty(w, level, index);
+    if (present + ahead <= w->next_due_ms >> shift_of_level(w, level))
         w->is_next_known = false;
 }
 
-static void low_ends(struct hf_wheel *w, unsigned index)
+static void handle_empty_lowest_bucket(struct hf_wheel *w, unsigned index)
 {
-    int64_t ahead = low_index(w, (int64_t)index - low_index(w, w->now_ms));
+    int64_t ahead = lowest_bucket_of(w, (int64_t)index - lowest_bucket_of(w, w->now_ms));
 
-    lowest_level_is_empty(w, index);
+    mark_lowest_bucket_empty(w, index);
     if (w->now_ms + ahead <= w->next_due_ms)
         w->is_next_known = false;
 }
 
 /* The list that ended behind `link` is shorter now, or empty. */
-static void list_end_moved(struct hf_wheel *w, struct hf_timer *timer)
+static void update_shortened_list(struct hf_wheel *w, struct hf_timer *timer)
 {
-    size_t low = index_of(timer->link, w->low.buckets);
-    size_t up = index_of(timer->link, w->up);
+    size_t low = index_among_slots(timer->link, w->lowest_level.buckets);
+    size_t up = index_among_slots(timer->link, w->upper_buckets);
 
     if (w->due_tail == &timer->next)
         w->due_tail = timer->link;
-    else if (low < low_count(w))
-        low_ends(w, (unsigned)low);
-    else if (up < (size_t)HF_WHEEL_UPPER * UP)
-        up_ends(w, (int)(up / UP), (unsigned)(up % UP));
+    else if (low < lowest_buckets_count(w))
+        handle_empty_lowest_bucket(w, (unsigned)low);
+    else if (up < (size_t)HF_WHEEL_UPPER * UPPER_BUCKETS)
+        handle_empty_upper_bucket(w, (int)(up / UPPER_BUCKETS), (unsigned)(up % UPPER_BUCKETS));
 }
 
 static void unlink_timer(struct hf_wheel *w, struct hf_timer *timer)
@@ -233,30 +234,31 @@ static void unlink_timer(struct hf_wheel *w, struct hf_timer *timer)
     if (timer->next)
         timer->next->link = timer->link;
     else
-        list_end_moved(w, timer);
+        update_shortened_list(w, timer);
     timer->link = NULL;
 }
 
 /* ---- init, fini ---- */
 
-static struct hf_wheel_low low_of_few(struct hf_wheel *w)
+static struct hf_wheel_low lowest_level_of_few(struct hf_wheel *w)
 {
-    return (struct hf_wheel_low){HF_WHEEL_FEW_BITS, w->few, w->few_used, w->few_summary};
+    return (struct hf_wheel_low){HF_WHEEL_FEW_BITS, w->few_buckets, w->few_used_bits,
+                                 w->few_summary};
 }
 
 void hf_wheel_init(struct hf_wheel *w, const struct hf_mem *mem, int64_t now_ms)
 {
     w->now_ms = now_ms;
     w->mem = mem;
-    w->many_from = HF_WHEEL_MANY;
-    w->low = low_of_few(w);
-    w->due_tail = &w->due;
+    w->many_from_count = HF_WHEEL_MANY;
+    w->lowest_level = lowest_level_of_few(w);
+    w->due_tail = &w->due_timers;
 }
 
 void hf_wheel_fini(struct hf_wheel *w)
 {
-    hf_mem_free(w->mem, w->many, sizeof *w->many);
-    w->many = NULL;
+    hf_mem_free(w->mem, w->many_buckets, sizeof *w->many_buckets);
+    w->many_buckets = NULL;
 }
 
 /* ---- many timers ---- */
@@ -274,30 +276,31 @@ static void move_all_timers(struct hf_timer **list, struct hf_timer **bucket)
     *bucket = NULL;
 }
 
-static struct hf_timer *gather_all(struct hf_wheel *w)
+static struct hf_timer *remove_all_timers(struct hf_wheel *w)
 {
     struct hf_timer *list = NULL;
 
-    for (unsigned i = 0; i < low_count(w); i++)
-        move_all_timers(&list, &w->low.buckets[i]);
+    for (unsigned i = 0; i < lowest_buckets_count(w); i++)
+        move_all_timers(&list, &w->lowest_level.buckets[i]);
     for (int level = 0; level < HF_WHEEL_UPPER; level++)
-        for (int i = 0; i < UP; i++)
-            move_all_timers(&list, &w->up[level][i]);
-    memset(w->up_used, 0, sizeof w->up_used);
+        for (int i = 0; i < UPPER_BUCKETS; i++)
+            move_all_timers(&list, &w->upper_buckets[level][i]);
+    memset(w->upper_used_bits, 0, sizeof w->upper_used_bits);
     return list;
 }
 
 /* The upper levels are wider from now on, so all timers are placed anew. */
-static void become_many(struct hf_wheel *w)
+static void widen_lowest_level(struct hf_wheel *w)
 {
     struct hf_timer *next, *list;
 
-    if (!(w->many = hf_mem_new(w->mem, sizeof *w->many)))
+    if (!(w->many_buckets = hf_mem_new(w->mem, sizeof *w->many_buckets)))
         return;
     w->is_next_known = false;
-    list = gather_all(w);
-    w->low = (struct hf_wheel_low){HF_WHEEL_LOW_BITS, w->many->buckets, w->many->used,
-                                   w->many->summary};
+    list = remove_all_timers(w);
+    w->lowest_level = (struct hf_wheel_low){HF_WHEEL_LOW_BITS, w->many_buckets->buckets,
+                                            w->many_buckets->used_bits,
+                                            w->many_buckets->summary};
     for (struct hf_timer *t = list; t; t = next) {
         next = t->next;
         place_timer(w, t);
@@ -308,8 +311,8 @@ static void become_many(struct hf_wheel *w)
 
 /* A timer that is armed and not past is in a bucket: only such a timer may stay in its
  * place. One that is past may have been handed out already. */
-static bool may_stay(const struct hf_wheel *w, const struct hf_timer *timer,
-                     int64_t due_ms)
+static bool may_stay_in_bucket(const struct hf_wheel *w, const struct hf_timer *timer,
+                               int64_t due_ms)
 {
     return timer->due_ms > w->now_ms && due_ms >= timer->due_ms;
 }
@@ -317,7 +320,7 @@ static bool may_stay(const struct hf_wheel *w, const struct hf_timer *timer,
 void hf_wheel_arm(struct hf_wheel *w, struct hf_timer *timer, int64_t due_ms)
 {
     if (timer->link) {
-        if (may_stay(w, timer, due_ms)) {
+        if (may_stay_in_bucket(w, timer, due_ms)) {
             timer->due_ms = due_ms;
             return;
         }
@@ -327,59 +330,59 @@ void hf_wheel_arm(struct hf_wheel *w, struct hf_timer *timer, int64_t due_ms)
     place_timer(w, timer);
     if (due_ms < w->next_due_ms)
         w->next_due_ms = due_ms;
-    if (++w->count >= w->many_from && !w->many)
-        become_many(w);
+    if (++w->timers_count >= w->many_from_count && !w->many_buckets)
+        widen_lowest_level(w);
 }
 
 void hf_wheel_cancel(struct hf_wheel *w, struct hf_timer *timer)
 {
     if (!timer->link)
         return;
-    HF_ASSERT(w->count > 0);
+    HF_ASSERT(w->timers_count > 0);
     unlink_timer(w, timer);
-    w->count--;
+    w->timers_count--;
     if (timer->due_ms <= w->next_due_ms)
         w->is_next_known = false;
 }
 
 /* ---- time ---- */
 
-static bool low_next(const struct hf_wheel *w, int64_t *at_ms)
+static bool find_next_lowest_bucket(const struct hf_wheel *w, int64_t *at_ms)
 {
-    unsigned present = low_index(w, w->now_ms);
-    int index = first_low(w, present);
+    unsigned present = lowest_bucket_of(w, w->now_ms);
+    int index = find_first_lowest_bucket(w, present);
 
     if (index == NONE)
         return false;
-    *at_ms = w->now_ms + low_index(w, (int64_t)index - present);
+    *at_ms = w->now_ms + lowest_bucket_of(w, (int64_t)index - present);
     return true;
 }
 
-static bool up_next(const struct hf_wheel *w, int level, int64_t *at_ms)
+static bool find_next_upper_bucket(const struct hf_wheel *w, int level, int64_t *at_ms)
 {
-    int64_t present = w->now_ms >> shift_of(w, level);
-    unsigned here = (unsigned)present % UP;
-    int index = first_set(w->up_used[level], UP / WORD_BITS, here);
+    int64_t present = w->now_ms >> shift_of_level(w, level);
+    unsigned here = (unsigned)present % UPPER_BUCKETS;
+    int index = find_first_set_bit(w->upper_used_bits[level], UPPER_BUCKETS / WORD_BITS, here);
 
     if (index == NONE)
         return false;
-    *at_ms = (present + ((unsigned)index - here) % UP) *
-             (INT64_C(1) << shift_of(w, level));
+    *at_ms = (present + ((unsigned)index - here) % UPPER_BUCKETS) *
+             (INT64_C(1) << shift_of_level(w, level));
     return true;
 }
 
 /* Returns when the next bucket that contains a timer comes up. Those of the upper
  * levels come up when the lowest level has gone round, so mostly they are not checked.
  * */
-static bool next_bucket(const struct hf_wheel *w, int64_t *at_ms)
+static bool find_next_bucket(const struct hf_wheel *w, int64_t *at_ms)
 {
-    bool is_any = low_next(w, at_ms);
+    bool is_any = find_next_lowest_bucket(w, at_ms);
     int64_t up_ms;
 
-    if (is_any && *at_ms >> shift_of(w, 0) == w->now_ms >> shift_of(w, 0))
+    if (is_any && *at_ms >> shift_of_level(w, 0) == w->now_ms >> shift_of_level(w, 0))
         return true;
     for (int level = 0; level < HF_WHEEL_UPPER; level++) {
-        if (!up_next(w, level, &up_ms) || (is_any && *at_ms <= up_ms))
+        if (!find_next_upper_bucket(w, level, &up_ms) || (is_any && *at_ms <= up_ms))
             continue;
         *at_ms = up_ms;
         is_any = true;
@@ -389,14 +392,14 @@ static bool next_bucket(const struct hf_wheel *w, int64_t *at_ms)
 
 /* When a timer of this bucket of an upper level, or a later bucket, may be due. A bucket with
  * few timers is looked through, so that no thread wakes only to move them down. */
-static int64_t up_due_ms(const struct hf_wheel *w, int level, int64_t at_ms)
+static int64_t first_due_in_upper_bucket_ms(const struct hf_wheel *w, int level, int64_t at_ms)
 {
-    int64_t width_ms = INT64_C(1) << shift_of(w, level);
-    unsigned index = (unsigned)(at_ms >> shift_of(w, level)) % UP;
+    int64_t width_ms = INT64_C(1) << shift_of_level(w, level);
+    unsigned index = (unsigned)(at_ms >> shift_of_level(w, level)) % UPPER_BUCKETS;
     int64_t due_ms = at_ms > HF_NEVER - width_ms ? at_ms : at_ms + width_ms;
-    int left = LOOKED_AT;
+    int left = BUCKET_SEARCH_MAX;
 
-    for (const struct hf_timer *t = w->up[level][index]; t; t = t->next) {
+    for (const struct hf_timer *t = w->upper_buckets[level][index]; t; t = t->next) {
         if (left-- == 0)
             return at_ms;
         if (t->due_ms < due_ms)
@@ -405,17 +408,17 @@ static int64_t up_due_ms(const struct hf_wheel *w, int level, int64_t at_ms)
     return due_ms > at_ms ? due_ms : at_ms;
 }
 
-static int64_t next_due_ms(const struct hf_wheel *w)
+static int64_t first_due_ms(const struct hf_wheel *w)
 {
     int64_t next_ms = HF_NEVER, at_ms;
 
-    if (low_next(w, &next_ms) &&
-        next_ms >> shift_of(w, 0) == w->now_ms >> shift_of(w, 0))
+    if (find_next_lowest_bucket(w, &next_ms) &&
+        next_ms >> shift_of_level(w, 0) == w->now_ms >> shift_of_level(w, 0))
         return next_ms;
     for (int level = 0; level < HF_WHEEL_UPPER; level++) {
-        if (!up_next(w, level, &at_ms) || at_ms >= next_ms)
+        if (!find_next_upper_bucket(w, level, &at_ms) || at_ms >= next_ms)
             continue;
-        at_ms = up_due_ms(w, level, at_ms);
+        at_ms = first_due_in_upper_bucket_ms(w, level, at_ms);
         if (at_ms < next_ms)
             next_ms = at_ms;
     }
@@ -424,22 +427,22 @@ static int64_t next_due_ms(const struct hf_wheel *w)
 
 int64_t hf_wheel_next_ms(const struct hf_wheel *w)
 {
-    if (w->due)
+    if (w->due_timers)
         return w->now_ms;
     if (!w->is_next_known)
-        return next_due_ms(w);
+        return first_due_ms(w);
     return w->next_due_ms > w->now_ms ? w->next_due_ms : w->now_ms;
 }
 
-static void find_next(struct hf_wheel *w)
+static void update_next_times(struct hf_wheel *w)
 {
-    if (!next_bucket(w, &w->next_bucket_ms))
+    if (!find_next_bucket(w, &w->next_bucket_ms))
         w->next_bucket_ms = HF_NEVER;
-    w->next_due_ms = next_due_ms(w);
+    w->next_due_ms = first_due_ms(w);
     w->is_next_known = true;
 }
 
-static struct hf_timer *empty_bucket(struct hf_timer **bucket)
+static struct hf_timer *take_all_from_bucket(struct hf_timer **bucket)
 {
     struct hf_timer *list = *bucket;
 
@@ -448,13 +451,13 @@ static struct hf_timer *empty_bucket(struct hf_timer **bucket)
 }
 
 /* What a bucket of an upper level holds is moved down. */
-static void up_come_up(struct hf_wheel *w, int level)
+static void move_upper_bucket_down(struct hf_wheel *w, int level)
 {
-    unsigned index = (unsigned)(w->now_ms >> shift_of(w, level)) % UP;
+    unsigned index = (unsigned)(w->now_ms >> shift_of_level(w, level)) % UPPER_BUCKETS;
     struct hf_timer *next;
 
-    up_is_empty(w, level, index);
-    for (struct hf_timer *t = empty_bucket(&w->up[level][index]); t; t = next) {
+    mark_upper_bucket_empty(w, level, index);
+    for (struct hf_timer *t = take_all_from_bucket(&w->upper_buckets[level][index]); t; t = next) {
         next = t->next;
         __builtin_prefetch(next);
         place_timer(w, t);
@@ -463,7 +466,7 @@ static void up_come_up(struct hf_wheel *w, int level)
 
 /* Before the timers of its bucket that were handed out already: a bucket begins with the
  * timer that entered it last (TIMER-5). `first` is where they begin. */
-static void hand_out(struct hf_wheel *w, struct hf_timer **first, struct hf_timer *timer)
+static void add_to_due_list(struct hf_wheel *w, struct hf_timer **first, struct hf_timer *timer)
 {
     HF_ASSERT(timer->due_ms <= w->now_ms); /* TIMER-2 */
     if (!*first)
@@ -471,38 +474,39 @@ static void hand_out(struct hf_wheel *w, struct hf_timer **first, struct hf_time
     push_timer(first, timer);
 }
 
-static void low_come_up(struct hf_wheel *w)
+static void hand_out_lowest_bucket(struct hf_wheel *w)
 {
-    unsigned index = low_index(w, w->now_ms);
+    unsigned index = lowest_bucket_of(w, w->now_ms);
     struct hf_timer *next, **first = w->due_tail;
 
-    HF_ASSERT(!w->low.buckets[index] == /* TIMER-4 */
-              !(w->low.used[index / WORD_BITS] & bit_of_bucket(index)));
-    __builtin_prefetch(w->low.buckets[(index + PREFETCH_MS) & (low_count(w) - 1)]);
-    lowest_level_is_empty(w, index);
-    for (struct hf_timer *t = empty_bucket(&w->low.buckets[index]); t; t = next) {
+    HF_ASSERT(!w->lowest_level.buckets[index] == /* TIMER-4 */
+              !(w->lowest_level.used_bits[index / WORD_BITS] & bit_of_bucket(index)));
+    __builtin_prefetch(
+        w->lowest_level.buckets[(index + PREFETCH_MS) & (lowest_buckets_count(w) - 1)]);
+    mark_lowest_bucket_empty(w, index);
+    for (struct hf_timer *t = take_all_from_bucket(&w->lowest_level.buckets[index]); t; t = next) {
         next = t->next;
         if (t->due_ms <= w->now_ms)
-            hand_out(w, first, t);
+            add_to_due_list(w, first, t);
         else
             place_timer(w, t); /* it was re-armed to a later time (TIMER-2) */
     }
 }
 
-static bool is_first_of_bucket(const struct hf_wheel *w, int level)
+static bool begins_bucket_of_level(const struct hf_wheel *w, int level)
 {
-    return ((uint64_t)w->now_ms & ((UINT64_C(1) << shift_of(w, level)) - 1)) == 0;
+    return ((uint64_t)w->now_ms & ((UINT64_C(1) << shift_of_level(w, level)) - 1)) == 0;
 }
 
 /* The upper levels are processed in any order: a timer that moves down never lands in a
  * present bucket of theirs (TIMER-3). The lowest level is last, for timers that are due
  * at once. */
-static void come_up(struct hf_wheel *w)
+static void process_present_buckets(struct hf_wheel *w)
 {
     for (int level = 0; level < HF_WHEEL_UPPER; level++)
-        if (is_first_of_bucket(w, level))
-            up_come_up(w, level);
-    low_come_up(w);
+        if (begins_bucket_of_level(w, level))
+            move_upper_bucket_down(w, level);
+    hand_out_lowest_bucket(w);
 }
 
 void hf_wheel_advance(struct hf_wheel *w, int64_t now_ms)
@@ -514,19 +518,19 @@ void hf_wheel_advance(struct hf_wheel *w, int64_t now_ms)
             w->now_ms = now_ms;
         return;
     }
-    while (next_bucket(w, &at_ms) && at_ms <= now_ms) {
+    while (find_next_bucket(w, &at_ms) && at_ms <= now_ms) {
         HF_ASSERT(at_ms >= w->now_ms);
         w->now_ms = at_ms;
-        come_up(w);
+        process_present_buckets(w);
     }
     if (now_ms > w->now_ms)
         w->now_ms = now_ms;
-    find_next(w);
+    update_next_times(w);
 }
 
 struct hf_timer *hf_wheel_pop(struct hf_wheel *w)
 {
-    struct hf_timer *timer = w->due;
+    struct hf_timer *timer = w->due_timers;
 
     if (timer)
         hf_wheel_cancel(w, timer);

@@ -20,28 +20,28 @@
 #define HF_WHEEL_UPPER 2
 
 struct hf_wheel_low {
-    unsigned bits;            /* there are 2^bits buckets */
+    unsigned bucket_bits;     /* there are 2^bits buckets */
     struct hf_timer **buckets;
-    uint64_t *used;           /* a bit for each bucket */
-    uint64_t *summary;        /* a bit for each word of `used` */
+    uint64_t *used_bits;      /* a bit for each bucket */
+    uint64_t *summary;        /* a bit for each word of `used_bits` */
 };
 
 struct hf_wheel {
     int64_t now_ms;           /* timers due until then have been handed out */
-    size_t count;
+    size_t timers_count;
     const struct hf_mem *mem;
-    size_t many_from;         /* HF_WHEEL_MANY */
+    size_t many_from_count;   /* HF_WHEEL_MANY */
     bool is_next_known;       /* the next two are set; each may be too early, and not too late */
     int64_t next_bucket_ms;   /* when the next bucket that contains a timer comes up */
     int64_t next_due_ms;      /* hf_wheel_next_ms */
-    struct hf_wheel_low low;
-    struct hf_wheel_many *many;     /* NULL: there were few timers until now */
-    struct hf_timer *few[1 << HF_WHEEL_FEW_BITS];
-    uint64_t few_used[(1 << HF_WHEEL_FEW_BITS) / 64];
+    struct hf_wheel_low lowest_level;
+    struct hf_wheel_many *many_buckets; /* NULL: there were few timers until now */
+    struct hf_timer *few_buckets[1 << HF_WHEEL_FEW_BITS];
+    uint64_t few_used_bits[(1 << HF_WHEEL_FEW_BITS) / 64];
     uint64_t few_summary[1];
-    struct hf_timer *up[HF_WHEEL_UPPER][1 << HF_WHEEL_UP_BITS];
-    uint64_t up_used[HF_WHEEL_UPPER][(1 << HF_WHEEL_UP_BITS) / 64];
-    struct hf_timer *due;     /* handed out by hf_wheel_advance, not yet popped */
+    struct hf_timer *upper_buckets[HF_WHEEL_UPPER][1 << HF_WHEEL_UP_BITS];
+    uint64_t upper_used_bits[HF_WHEEL_UPPER][(1 << HF_WHEEL_UP_BITS) / 64];
+    struct hf_timer *due_timers; /* handed out by hf_wheel_advance, not yet popped */
     struct hf_timer **due_tail;
 };
 

@@ -14,10 +14,10 @@
  *              A failed connection for WAIT does not count while the other connection is
  *              up. The last HF_UNREACHED_MAX unreachable nodes are remembered.
  * ANNOUNCED-4  A node that redirects a slot to its own address, or refuses its commands because
- *              it is a replica or loading, does not serve this slot: for DENIED_MS, ANNOUNCED-2
- *              counts the slot as one at an unreachable node, unless the node serves it before.
- *              Of each node, the last DENIED_SLOTS_MAX such slots are remembered. Another map that
- *              names this node for the slot does not end a round either.
+ *              it is a replica or loading, does not serve this slot: for DENIAL_VALID_MS,
+ *              ANNOUNCED-2 counts the slot as one at an unreachable node, unless the node serves it
+ *              before. Of each node, the last DENIED_SLOTS_MAX such slots are remembered. Another
+ *              map that names this node for the slot does not end a round either.
  * ANNOUNCED-5  A node that gets another address in a map keeps the former one as long as the
  *              connection to it is open and leads to the same process (run_id of INFO server)
  *              as when a map named this address: the new one may be unreachable from here. It
@@ -49,7 +49,7 @@ void hf_announced_replace_in_redirection(const struct hf_server *from, struct hf
  * hf_announced_note_moved - the server has replied MOVED: if it leads to the new address of the
  *   node whose former address is the server's, forgets the process.
  * hf_announced_note_denied - notes that the node does not serve this slot (ANNOUNCED-4).
- * hf_announced_note_served - notes that it does; called if server->has_denied.
+ * hf_announced_note_served - notes that it does; called if server->has_denied_slots.
  * hf_announced_count_denied - returns the number of such slots of the map.
  * hf_announced_note_unreached - notes that an attempt to connect to this address failed.
  * hf_announced_note_reached - notes that a connection to this address was made.

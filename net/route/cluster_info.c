@@ -4,7 +4,7 @@
 
 #include "net/route/slot_map.h"
 
-static struct hf_text take_line(struct hf_text *rest)
+static struct hf_text remove_first_line(struct hf_text *rest)
 {
     const char *end = memchr(rest->ptr, '\n', rest->len);
     struct hf_text line = *rest;
@@ -19,8 +19,8 @@ static struct hf_text take_line(struct hf_text *rest)
 }
 
 /* If the line has this name: its value. */
-static bool has_name(struct hf_text line, const char *name,
-                     struct hf_text *value)
+static bool read_value_of_name(struct hf_text line, const char *name,
+                               struct hf_text *value)
 {
     size_t len = strlen(name);
 
@@ -47,27 +47,27 @@ static bool read_epoch(uint64_t *out, struct hf_text text)
 }
 
 /* What must be there. */
-struct found {
+struct found_fields {
     bool state;
     bool epoch;
 };
 
-static void take_value(struct hf_cluster_info *info, struct found *found,
-                       struct hf_text line)
+static void read_info_line(struct hf_cluster_info *info, struct found_fields *found,
+                           struct hf_text line)
 {
     struct hf_text value;
 
-    if (has_name(line, "cluster_state", &value)) {
+    if (read_value_of_name(line, "cluster_state", &value)) {
         info->is_ok = hf_text_is(value, "ok");
         found->state = true;
-    } else if (has_name(line, "cluster_current_epoch", &value)) {
+    } else if (read_value_of_name(line, "cluster_current_epoch", &value)) {
         found->epoch = read_epoch(&info->current_epoch, value);
-    } else if (has_name(line, "cluster_my_epoch", &value)) {
+    } else if (read_value_of_name(line, "cluster_my_epoch", &value)) {
         (void)read_epoch(&info->my_epoch, value);
-    } else if (has_name(line, "cluster_known_nodes", &value)) {
+    } else if (read_value_of_name(line, "cluster_known_nodes", &value)) {
         (void)hf_number_read(&info->known_nodes, value, UINT32_MAX);
-    } else if (has_name(line, "cluster_size", &value)) {
-        (void)hf_number_read(&info->size, value, UINT32_MAX);
+    } else if (read_value_of_name(line, "cluster_size", &value)) {
+        (void)hf_number_read(&info->masters_with_slots, value, UINT32_MAX);
     }
 }
 
@@ -75,14 +75,14 @@ bool hf_cluster_info_read(struct hf_cluster_info *out,
                           struct hf_resp_value reply)
 {
     struct hf_cluster_info info = {0};
-    struct found found = {0};
+    struct found_fields found = {0};
     struct hf_text rest;
 
     if (hf_resp_is_error(reply) ||
         hf_resp_bytes(reply, &rest.ptr, &rest.len) < 0)
         return false;
     while (rest.len > 0)
-        take_value(&info, &found, take_line(&rest));
+        read_info_line(&info, &found, remove_first_line(&rest));
     if (!found.state || !found.epoch)
         return false;
     *out = info;

@@ -43,7 +43,7 @@ void hf_cluster_view_free(struct hf_cluster_view *view)
 
 uint32_t hf_cluster_view_count(const struct hf_cluster_view *view)
 {
-    return view->map->count;
+    return view->map->nodes_count;
 }
 
 struct hf_cluster_node hf_cluster_view_node(const struct hf_cluster_view *view,
@@ -51,19 +51,19 @@ struct hf_cluster_node hf_cluster_view_node(const struct hf_cluster_view *view,
 {
     const struct hf_slot_map *map = view->map;
     const struct hf_node *node = &map->nodes[index];
-    bool is_replica = node->master != index && node->master != HF_NO_NODE;
+    bool is_replica = node->master_index != index && node->master_index != HF_NO_NODE;
 
     return (struct hf_cluster_node){
         .id = node->id,
         .host = node->host,
         .port = node->port,
-        .master = is_replica ? map->nodes[node->master].id : NULL,
+        .master = is_replica ? map->nodes[node->master_index].id : NULL,
     };
 }
 
 int hf_cluster_view_owner(const struct hf_cluster_view *view, uint16_t slot)
 {
-    uint16_t owner = view->map->owner[slot];
+    uint16_t owner = view->map->slot_owners[slot];
 
     return owner == HF_NO_NODE ? -1 : owner;
 }

@@ -10,7 +10,7 @@ struct hf_server;
  * hf_commands_requeue_unsent   - moves unsent commands to `pending`. Commands that were sent
  *                            wait for their reply, or the end of the connection.
  * hf_commands_send_pending       - sends the commands in `pending`.
- * hf_commands_fail_pending - ends the commands in `pending` as UNSENT, with router->error.
+ * hf_commands_fail_pending - ends the waiting commands as UNSENT, with router->map_error.
  * hf_commands_fail_never_retried     - after a failed attempt to connect: commands with
  *                            is_never_retried that wait for this server's link end UNSENT.
  * hf_commands_end_probes   - a handshake of this server's main link has ended: commands with

@@ -10,9 +10,9 @@ void hf_command_set_state(struct hf_command *c, enum hf_command_state state)
     c->state = (uint8_t)state;
 }
 
-static bool has_timer(const struct hf_command *c)
+static bool is_timer_armed(const struct hf_command *c)
 {
-    return c->timer.link != NULL;
+    return c->deadline_timer.link != NULL;
 }
 
 bool hf_command_ok(const struct hf_command *c)
@@ -21,15 +21,15 @@ bool hf_command_ok(const struct hf_command *c)
 
     switch ((enum hf_command_state)c->state) {
     case HF_COMMAND_IDLE:
-        return !is_listed && !has_timer(c);
+        return !is_listed && !is_timer_armed(c);
     case HF_COMMAND_AWAITS_MAP:
-        return is_listed && !c->server && (has_timer(c) || c->deadline_ms == HF_NEVER);
+        return is_listed && !c->server && (is_timer_armed(c) || c->deadline_ms == HF_NEVER);
     case HF_COMMAND_AWAITS_SPACE:
-        return is_listed && c->server && !hf_list_is_empty(&c->room.node);
+        return is_listed && c->server && !hf_list_is_empty(&c->space_waiter.node);
     case HF_COMMAND_SENT:
-        return is_listed && c->server && !has_timer(c);
+        return is_listed && c->server && !is_timer_armed(c);
     case HF_COMMAND_REPLIED:
-        return is_listed && c->server && c->wait.done;
+        return is_listed && c->server && c->wait_request.done;
     }
     return false;
 }
@@ -38,7 +38,7 @@ bool hf_command_is_sent(const struct hf_command *c)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
     return c->state == HF_COMMAND_REPLIED ||
-           (c->state == HF_COMMAND_SENT && c->request.sent_ms != HF_NEVER);
+           (c->state == HF_COMMAND_SENT && c->own_request.sent_ms != HF_NEVER);
 }
 
 bool hf_command_awaits_replicas(const struct hf_command *c)

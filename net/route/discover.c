@@ -44,7 +44,7 @@
 
 static void on_timer(struct hf_timer *timer);
 
-static struct hf_router *router_of(struct hf_discovery *d)
+static struct hf_router *router_of_discovery(struct hf_discovery *d)
 {
     return HF_OWNER_OF(d, struct hf_router, discovery);
 }
@@ -52,7 +52,7 @@ static struct hf_router *router_of(struct hf_discovery *d)
 void hf_discover_init(struct hf_router *router, const struct hf_discovery_events *events)
 {
     router->discovery.events = events;
-    router->discovery.timer.fire = on_timer;
+    router->discovery.round_timer.fire = on_timer;
     router->discovery.pause_ms = AGAIN_MIN_MS;
     hf_round_init(&router->discovery.round,
                   router->topology->collect_replies_ms
@@ -63,13 +63,13 @@ void hf_discover_init(struct hf_router *router, const struct hf_discovery_events
 
 /* ---- all probes ---- */
 
-static void cancel_all(struct hf_router *router)
+static void cancel_all_probes(struct hf_router *router)
 {
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
         hf_probe_cancel(s);
 }
 
-static void drop_news(struct hf_router *router)
+static void unsubscribe_all_probes(struct hf_router *router)
 {
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
         hf_probe_unsubscribe(s);
@@ -79,23 +79,23 @@ void hf_discover_fini(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
-    cancel_all(router);
-    drop_news(router);
-    hf_loop_disarm(router->loop, &d->timer);
-    hf_slot_map_free(d->best);
-    d->best = NULL;
+    cancel_all_probes(router);
+    unsubscribe_all_probes(router);
+    hf_loop_disarm(router->loop, &d->round_timer);
+    hf_slot_map_free(d->best_map);
+    d->best_map = NULL;
 }
 
 /* ---- the next server of the round (DISCOVER-3) ---- */
 
 /* Returns whether the server was not queried in this round, and no probe of an earlier
  * round is pending (ROUND-4). */
-static bool is_to_be_queried(const struct hf_server *server)
+static bool may_be_queried(const struct hf_server *server)
 {
     const struct hf_router *router = server->router;
 
     return server->is_map_source != router->topology->queries_nodes &&
-           server->probe.round != router->discovery.round_number &&
+           server->probe.last_round != router->discovery.round_number &&
            !server->probe.is_under_way;
 }
 
@@ -103,14 +103,14 @@ static struct hf_server *next_server_to_query(struct hf_router *router, bool is_
 {
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));)
-        if (hf_link_is_up(server->link) == is_up && is_to_be_queried(server))
+        if (hf_link_is_up(server->link) == is_up && may_be_queried(server))
             return server;
     return NULL;
 }
 
 /* NULL: it was queried already, or there is no memory for it. */
-static struct hf_server *one_at(struct hf_router *router, const char *host,
-                                uint16_t port)
+static struct hf_server *server_at_if_to_be_queried(struct hf_router *router, const char *host,
+                                                    uint16_t port)
 {
     struct hf_discovery *d = &router->discovery;
     struct hf_server *server;
@@ -119,27 +119,27 @@ static struct hf_server *one_at(struct hf_router *router, const char *host,
                       !router->topology->queries_nodes);
 
     if (rc == HF_OK)
-        return is_to_be_queried(server) ? server : NULL;
-    d->is_final = d->is_final && rc == HF_E_TLS; /* which has said why */
+        return may_be_queried(server) ? server : NULL;
+    d->is_failure_final = d->is_failure_final && rc == HF_E_TLS; /* which has said why */
     return NULL;
 }
 
-static struct hf_server *next_seed(struct hf_router *router)
+static struct hf_server *next_seed_to_query(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
     struct hf_server *server = NULL;
 
-    while (!server && d->next_seed < router->seeds->count) {
+    while (!server && d->next_seed < router->seeds->hosts_count) {
         uint32_t i = d->next_seed++;
 
-        server = one_at(router, router->seeds->list[i].host,
-                        router->seeds->list[i].port);
+        server = server_at_if_to_be_queried(router, router->seeds->hosts[i].host,
+                                            router->seeds->hosts[i].port);
     }
     return server;
 }
 
 /* Returns the next node of the map that can be queried. Replicas also know the map. */
-static struct hf_server *next_node(struct hf_router *router)
+static struct hf_server *next_node_to_query(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
     const struct hf_slot_map *map = router->map;
@@ -147,34 +147,35 @@ static struct hf_server *next_node(struct hf_router *router)
 
     if (!map || !router->topology->queries_nodes)
         return NULL;
-    for (; !server && d->nodes_passed < map->count; d->nodes_passed++) {
-        const struct hf_node *node = &map->nodes[d->next_node++ % map->count];
+    for (; !server && d->nodes_passed < map->nodes_count; d->nodes_passed++) {
+        const struct hf_node *node = &map->nodes[d->next_node++ % map->nodes_count];
 
         if (node->host[0] && node->port)
-            server = one_at(router, node->host, node->port);
+            server = server_at_if_to_be_queried(router, node->host, node->port);
     }
     return server;
 }
 
 /* After a failure, before the seeds. */
-static bool is_turn_of_nodes(const struct hf_discovery *d)
+static bool is_turn_of_map_nodes(const struct hf_discovery *d)
 {
-    return d->failures > 0 && d->round.queried > 0 && d->round.queried < QUERIED_MAX;
+    return d->failed_rounds > 0 && d->round.queried_servers > 0 &&
+           d->round.queried_servers < QUERIED_MAX;
 }
 
 /* Returns the next server to query. Servers without a connection are included, because
  * they may have returned. */
-static struct hf_server *next_candidate(struct hf_router *router)
+static struct hf_server *choose_next_server(struct hf_router *router)
 {
-    struct hf_server *server = router->discovery.hint;
+    struct hf_server *server = router->discovery.next_server_hint;
 
-    router->discovery.hint = NULL;
-    if (server && is_to_be_queried(server))
+    router->discovery.next_server_hint = NULL;
+    if (server && may_be_queried(server))
         return server;
-    if (is_turn_of_nodes(&router->discovery) && (server = next_node(router)))
+    if (is_turn_of_map_nodes(&router->discovery) && (server = next_node_to_query(router)))
         return server;
-    if ((server = next_server_to_query(router, true)) || (server = next_seed(router)) ||
-        (server = next_node(router)))
+    if ((server = next_server_to_query(router, true)) || (server = next_seed_to_query(router)) ||
+        (server = next_node_to_query(router)))
         return server;
     return next_server_to_query(router, false);
 }
@@ -183,34 +184,34 @@ static struct hf_server *next_candidate(struct hf_router *router)
 
 static void arm_discovery_timer(struct hf_router *router, int64_t in_ms)
 {
-    hf_loop_arm(router->loop, &router->discovery.timer,
+    hf_loop_arm(router->loop, &router->discovery.round_timer,
                 hf_loop_now(router->loop) + in_ms);
 }
 
 /* Once for each round, so that asking for a map again and again does not shorten it. */
-static void draw_pause(struct hf_discovery *d)
+static void draw_pause_before_round(struct hf_discovery *d)
 {
-    int64_t ms = (int64_t)AGAIN_MIN_MS << (d->failures < 8 ? d->failures : 8);
+    int64_t ms = (int64_t)AGAIN_MIN_MS << (d->failed_rounds < 8 ? d->failed_rounds : 8);
 
-    d->pause_ms = d->failures ? hf_random_jitter(hf_min_ms(ms, AGAIN_MAX_MS)) : ms;
+    d->pause_ms = d->failed_rounds ? hf_random_jitter(hf_min_ms(ms, AGAIN_MAX_MS)) : ms;
 }
 
-static void drop_best(struct hf_discovery *d)
+static void drop_best_map(struct hf_discovery *d)
 {
-    hf_slot_map_free(d->best);
-    d->best = NULL;
+    hf_slot_map_free(d->best_map);
+    d->best_map = NULL;
 }
 
 static void end_round(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
-    hf_loop_disarm(router->loop, &d->timer);
-    drop_best(d);
-    d->ended_ms = hf_loop_now(router->loop);
-    draw_pause(d);
-    d->is_continued = d->is_wanted_again || d->events->is_waited_for(router);
-    if (d->is_continued)
+    hf_loop_disarm(router->loop, &d->round_timer);
+    drop_best_map(d);
+    d->last_round_ended_ms = hf_loop_now(router->loop);
+    draw_pause_before_round(d);
+    d->was_followed_at_once = d->is_wanted_again || d->events->is_waited_for(router);
+    if (d->was_followed_at_once)
         arm_discovery_timer(router, d->pause_ms);
     d->is_wanted_again = false;
     hf_servers_sweep_soon(router);
@@ -220,19 +221,19 @@ static void end_round_with_map(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
-    router->error.status = HF_OK;
-    d->is_told = false;
-    d->failures = hf_announced_all_reachable(router) ? 0 : d->failures + 1;
-    d->has_reported_trouble = d->has_reported_trouble && d->failures > 0;
+    router->map_error.status = HF_OK;
+    d->has_server_error = false;
+    d->failed_rounds = hf_announced_all_reachable(router) ? 0 : d->failed_rounds + 1;
+    d->has_reported_trouble = d->has_reported_trouble && d->failed_rounds > 0;
     if (!router->topology->collect_replies_ms) /* a distant server is heard at last (ROUND-4) */
-        cancel_all(router);
+        cancel_all_probes(router);
     end_round(router);
     d->events->on_end(router, HF_MAP_CONFIRMED);
 }
 
 /* ANNOUNCED-2 */
-static bool is_better(struct hf_router *router, const struct hf_slot_map *fresh,
-                      const struct hf_slot_map *held)
+static bool is_better_map(struct hf_router *router, const struct hf_slot_map *fresh,
+                          const struct hf_slot_map *held)
 {
     bool counts = hf_slot_map_is_as_new(fresh, held);
     uint32_t a = counts ? hf_announced_count_unreachable(router, fresh) : 0;
@@ -245,18 +246,18 @@ static bool is_better(struct hf_router *router, const struct hf_slot_map *fresh,
 static void end_round_without_better_map(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
-    struct hf_slot_map *best = d->best;
-    bool is_final = d->is_final && d->round.under_way == 0 && !router->map && !best;
+    struct hf_slot_map *best = d->best_map;
+    bool is_final = d->is_failure_final && d->round.pending_probes == 0 && !router->map && !best;
 
-    d->best = NULL;
+    d->best_map = NULL;
     if (best && router->map &&
         (hf_slot_map_is_equal(best, router->map) ||
-         (d->has_heard_map && !is_better(router, best, router->map)))) {
+         (d->has_heard_map && !is_better_map(router, best, router->map)))) {
         hf_slot_map_free(best); /* MAP-3: the map in force is as good */
         end_round_with_map(router);
         return;
     }
-    d->failures++;
+    d->failed_rounds++;
     if (best && hf_slot_map_is_better(best, NULL))
         d->events->on_map(router, best);
     else
@@ -267,18 +268,18 @@ static void end_round_without_better_map(struct hf_router *router)
         d->events->on_end(router, HF_MAP_UNKNOWN_FOR_GOOD);
     else if (router->map)
         d->events->on_end(router, HF_MAP_KEPT);
-    else if (d->round.under_way == 0)
+    else if (d->round.pending_probes == 0)
         d->events->on_end(router, HF_MAP_UNKNOWN);
 }
 
 /* ROUND-5 */
-static void query_again(struct hf_router *router)
+static void schedule_next_round(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
     end_round(router);
     d->pause_ms = hf_random_jitter(d->round.due_ms - hf_loop_now(router->loop));
-    d->is_continued = true;
+    d->was_followed_at_once = true;
     arm_discovery_timer(router, d->pause_ms);
     if (router->map)
         d->events->on_end(router, HF_MAP_KEPT);
@@ -292,9 +293,9 @@ static hf_status query_server(struct hf_server *server)
     int64_t deadline = now + router->options.link.connect_timeout_ms;
     hf_status rc;
 
-    server->probe.round = d->round_number;
-    server->probe.learned_count = d->learned_count;
-    rc = router->topology->query(server, deadline);
+    server->probe.last_round = d->round_number;
+    server->probe.moved_replies_at_query = d->moved_replies_count;
+    rc = router->topology->query_server(server, deadline);
     if (rc < 0)
         return rc;
     server->probe.is_under_way = true;
@@ -303,28 +304,28 @@ static hf_status query_server(struct hf_server *server)
 }
 
 /* When the round wants it. */
-static void arm_for_round(struct hf_router *router)
+static void arm_timer_for_round(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
     if (d->round.due_ms != HF_NEVER)
-        hf_loop_arm(router->loop, &d->timer, d->round.due_ms);
+        hf_loop_arm(router->loop, &d->round_timer, d->round.due_ms);
     else
-        hf_loop_disarm(router->loop, &d->timer);
+        hf_loop_disarm(router->loop, &d->round_timer);
 }
 
-static void query_next(struct hf_router *router)
+static void query_next_server(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
-    struct hf_server *server = next_candidate(router);
+    struct hf_server *server = choose_next_server(router);
 
     while (server && query_server(server) < 0) {
-        d->is_final = false; /* there was no memory */
-        server = next_candidate(router);
+        d->is_failure_final = false; /* there was no memory */
+        server = choose_next_server(router);
     }
     if (!server)
         hf_round_nobody_left(&d->round, hf_loop_now(router->loop));
-    arm_for_round(router);
+    arm_timer_for_round(router);
 }
 
 static void begin_round(struct hf_router *router)
@@ -333,32 +334,33 @@ static void begin_round(struct hf_router *router)
 
     d->round_number++;
     d->has_heard_map = false;
-    d->is_final = true;
-    if (!d->is_continued) { /* DISCOVER-5 */
-        router->error.status = HF_OK;
-        d->is_told = false;
+    d->is_failure_final = true;
+    if (!d->was_followed_at_once) { /* DISCOVER-5 */
+        router->map_error.status = HF_OK;
+        d->has_server_error = false;
     }
-    d->was_told = d->is_told;
-    d->is_told = false;
+    d->had_server_error_before = d->has_server_error;
+    d->has_server_error = false;
     d->next_seed = d->nodes_passed = 0;
-    if (d->failures == 0)
+    if (d->failed_rounds == 0)
         d->next_node = 0;
-    memset(router->multi_server->learned, 0, sizeof router->multi_server->learned);
+    memset(router->multi_server->slots_learned_from_moved, 0,
+           sizeof router->multi_server->slots_learned_from_moved);
     router->counts.refreshes++;
 }
 
 static void on_timer(struct hf_timer *timer)
 {
-    struct hf_discovery *d = HF_OWNER_OF(timer, struct hf_discovery, timer);
-    struct hf_router *router = router_of(d);
+    struct hf_discovery *d = HF_OWNER_OF(timer, struct hf_discovery, round_timer);
+    struct hf_router *router = router_of_discovery(d);
 
     if (!d->round.is_running)
         begin_round(router);
     switch (hf_round_step(&d->round, hf_loop_now(router->loop))) {
-    case HF_ROUND_QUERY: query_next(router); break;
-    case HF_ROUND_RETRY: query_again(router); break;
+    case HF_ROUND_QUERY: query_next_server(router); break;
+    case HF_ROUND_RETRY: schedule_next_round(router); break;
     case HF_ROUND_ADOPT_BEST: end_round_without_better_map(router); break;
-    case HF_ROUND_WAIT: arm_for_round(router); break;
+    case HF_ROUND_WAIT: arm_timer_for_round(router); break;
     case HF_ROUND_ADOPT: break; /* for answers */
     }
 }
@@ -366,32 +368,32 @@ static void on_timer(struct hf_timer *timer)
 void hf_discover_want(struct hf_router *router, struct hf_server *hint)
 {
     struct hf_discovery *d = &router->discovery;
-    int64_t earliest = d->ended_ms + (hint ? REFRESH_MIN_MS : d->pause_ms);
+    int64_t earliest = d->last_round_ended_ms + (hint ? REFRESH_MIN_MS : d->pause_ms);
 
-    if (!router->topology->query || router->is_closing)
+    if (!router->topology->query_server || router->is_closing)
         return;
     if (hint)
-        d->hint = hint;
+        d->next_server_hint = hint;
     if (d->round.is_running)
         d->is_wanted_again = true;
-    else if (!d->timer.link || d->timer.due_ms > earliest)
-        hf_loop_arm(router->loop, &d->timer, earliest);
+    else if (!d->round_timer.link || d->round_timer.due_ms > earliest)
+        hf_loop_arm(router->loop, &d->round_timer, earliest);
 }
 
 /* ---- what MOVED says meanwhile ---- */
 
 void hf_discover_note_moved(struct hf_router *router, uint16_t slot)
 {
-    router->multi_server->learned[slot / 64] |= 1ull << slot % 64;
-    router->discovery.learned_count++;
+    router->multi_server->slots_learned_from_moved[slot / 64] |= 1ull << slot % 64;
+    router->discovery.moved_replies_count++;
 }
 
 /* MAP-4: the node may have answered before the slot moved. Should that be
  * wrong, the next round's answer is taken as it is. Without memory, so is this
  * one. */
-static void learn_again(struct hf_router *router, struct hf_slot_map **map)
+static void keep_slots_learned_from_moved(struct hf_router *router, struct hf_slot_map **map)
 {
-    const uint64_t *learned = router->multi_server->learned;
+    const uint64_t *learned = router->multi_server->slots_learned_from_moved;
 
     for (unsigned slot = 0; slot < HF_SLOTS; slot++) {
         const struct hf_node *node;
@@ -408,45 +410,46 @@ static void learn_again(struct hf_router *router, struct hf_slot_map **map)
 
 void hf_discover_restart(struct hf_router *router, struct hf_server *hint)
 {
-    router->discovery.hint = hint;
-    cancel_all(router);
-    drop_best(&router->discovery);
+    router->discovery.next_server_hint = hint;
+    cancel_all_probes(router);
+    drop_best_map(&router->discovery);
     hf_round_reset(&router->discovery.round);
-    router->discovery.failures = 0;
+    router->discovery.failed_rounds = 0;
     router->discovery.has_reported_trouble = false;
     router->discovery.pause_ms = AGAIN_MIN_MS;
-    router->discovery.is_continued = true;
+    router->discovery.was_followed_at_once = true;
     arm_discovery_timer(router, 0);
 }
 
 /* ---- answers ---- */
 
-static void to_front(struct hf_server *server)
+static void move_server_to_front(struct hf_server *server)
 {
     hf_list_remove(&server->node);
     hf_list_push(server->router->servers.next, &server->node);
 }
 
 /* Alone, or reset, or not yet met. */
-static void fill_empty(struct hf_server *server)
+static void set_error_of_empty_map(struct hf_server *server)
 {
     struct hf_router *router = server->router;
 
-    router->discovery.is_told = true;
-    hf_error_set(&router->error, HF_E_SERVER,
+    router->discovery.has_server_error = true;
+    hf_error_set(&router->map_error, HF_E_SERVER,
                  "%s: this node knows no node that serves slots; was the cluster "
                  "created?",
                  hf_link_address(server->link));
 }
 
 /* Returns whether another server of this round may know better. */
-static bool may_be_better(const struct hf_router *router)
+static bool may_others_know_better(const struct hf_router *router)
 {
-    return router->discovery.round.is_running && router->discovery.round.queried < QUERIED_MAX;
+    return router->discovery.round.is_running &&
+           router->discovery.round.queried_servers < QUERIED_MAX;
 }
 
 /* ANNOUNCED-4 */
-static bool is_denied_as_well(struct hf_router *router, const struct hf_slot_map *map)
+static bool has_map_denied_slots_too(struct hf_router *router, const struct hf_slot_map *map)
 {
     return hf_slot_map_is_as_new(map, router->map) && hf_announced_count_denied(router, map) > 0 &&
            hf_announced_count_unreachable(router, map) >=
@@ -454,28 +457,28 @@ static bool is_denied_as_well(struct hf_router *router, const struct hf_slot_map
 }
 
 /* Takes the map. */
-static void keep_if_best(struct hf_router *router, struct hf_slot_map *map)
+static void keep_map_if_best(struct hf_router *router, struct hf_slot_map *map)
 {
     struct hf_discovery *d = &router->discovery;
 
-    if (d->round.is_running && is_better(router, map, d->best)) {
-        hf_slot_map_free(d->best);
-        d->best = map;
+    if (d->round.is_running && is_better_map(router, map, d->best_map)) {
+        hf_slot_map_free(d->best_map);
+        d->best_map = map;
     } else {
         hf_slot_map_free(map);
     }
 }
 
 /* Whether a seed was not queried in this round, or has not replied. */
-static bool is_one_unheard(struct hf_router *router)
+static bool has_seed_without_reply(struct hf_router *router)
 {
-    for (uint32_t i = 0; i < router->seeds->count; i++) {
+    for (uint32_t i = 0; i < router->seeds->hosts_count; i++) {
         const struct hf_server *s =
-            hf_server_find(router, router->seeds->list[i].host,
-                           router->seeds->list[i].port, !router->topology->queries_nodes);
+            hf_server_find(router, router->seeds->hosts[i].host,
+                           router->seeds->hosts[i].port, !router->topology->queries_nodes);
 
         if (!s || s->probe.is_under_way ||
-            s->probe.round != router->discovery.round_number)
+            s->probe.last_round != router->discovery.round_number)
             return true;
     }
     return false;
@@ -487,21 +490,21 @@ static bool is_one_unheard(struct hf_router *router)
 static enum hf_round_answer compare_with_map_in_force(struct hf_router *router,
                                                       struct hf_slot_map *map)
 {
-    if (router->topology->collect_replies_ms && is_one_unheard(router))
-        return router->topology->is_settled(router) ? HF_ROUND_SETTLED : HF_ROUND_WORSE;
+    if (router->topology->collect_replies_ms && has_seed_without_reply(router))
+        return router->topology->is_choice_certain(router) ? HF_ROUND_SETTLED : HF_ROUND_WORSE;
     if (router->map && hf_slot_map_is_equal(map, router->map)) {
         if (hf_slot_map_is_better(map, router->map))
-            router->map->info = map->info;
+            router->map->cluster_info = map->cluster_info;
         router->discovery.has_heard_map = true;
         hf_announced_note_processes(router, map);
-        if (may_be_better(router) &&
-            (!map->info.is_ok || hf_announced_count_unreachable(router, map) > 0))
+        if (may_others_know_better(router) &&
+            (!map->cluster_info.is_ok || hf_announced_count_unreachable(router, map) > 0))
             return HF_ROUND_WORSE;
         hf_slot_map_free(map);
         return HF_ROUND_SAME;
     }
-    if (!is_better(router, map, router->map) ||
-        (may_be_better(router) && is_denied_as_well(router, map)))
+    if (!is_better_map(router, map, router->map) ||
+        (may_others_know_better(router) && has_map_denied_slots_too(router, map)))
         return HF_ROUND_WORSE;
     hf_announced_note_processes(router, map);
     router->discovery.events->on_map(router, map);
@@ -509,15 +512,15 @@ static enum hf_round_answer compare_with_map_in_force(struct hf_router *router,
 }
 
 /* MAP-4: this is a reply to an earlier round, and a MOVED has arrived since. */
-static bool is_outdated(const struct hf_server *server)
+static bool is_reply_older_than_moved(const struct hf_server *server)
 {
     const struct hf_discovery *d = &server->router->discovery;
 
-    return server->probe.round != d->round_number &&
-           server->probe.learned_count != d->learned_count;
+    return server->probe.last_round != d->round_number &&
+           server->probe.moved_replies_at_query != d->moved_replies_count;
 }
 
-static void use_map(struct hf_server *server, struct hf_slot_map *map)
+static void handle_map_reply(struct hf_server *server, struct hf_slot_map *map)
 {
     struct hf_router *router = server->router;
     struct hf_discovery *d = &router->discovery;
@@ -526,40 +529,40 @@ static void use_map(struct hf_server *server, struct hf_slot_map *map)
     hf_slot_map_keep_ips(map, router->map);
     hf_announced_keep_former(router, map);
     if (router->map && hf_slot_map_is_better(map, NULL))
-        learn_again(router, &map);
+        keep_slots_learned_from_moved(router, &map);
     answer = compare_with_map_in_force(router, map);
     if (answer == HF_ROUND_WORSE || answer == HF_ROUND_SETTLED) {
         if (hf_slot_map_count_covered(map) == 0)
-            fill_empty(server);
-        keep_if_best(router, map);
-        d->is_final = false;
+            set_error_of_empty_map(server);
+        keep_map_if_best(router, map);
+        d->is_failure_final = false;
     }
     if (hf_round_answered(&d->round, hf_loop_now(router->loop), answer) ==
         HF_ROUND_ADOPT)
         end_round_with_map(router);
     else if (d->round.is_running)
-        arm_for_round(router);
+        arm_timer_for_round(router);
 }
 
-static void round_failed(struct hf_router *router)
+static void handle_failed_query(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
     hf_round_failed(&d->round, hf_loop_now(router->loop));
     if (d->round.is_running)
-        arm_for_round(router);
+        arm_timer_for_round(router);
 }
 
 void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
 {
     hf_probe_cancel(server);
-    to_front(server);
-    if (!is_outdated(server)) {
-        use_map(server, map);
+    move_server_to_front(server);
+    if (!is_reply_older_than_moved(server)) {
+        handle_map_reply(server, map);
         return;
     }
     hf_slot_map_free(map);
-    round_failed(server->router);
+    handle_failed_query(server->router);
     hf_discover_want(server->router, server);
 }
 
@@ -571,20 +574,20 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
     bool is_there = hf_link_is_up(server->link);
 
     hf_probe_cancel(server);
-    d->is_final = d->is_final && is_final;
-    if (is_there || !(d->is_told || d->was_told) ||
+    d->is_failure_final = d->is_failure_final && is_final;
+    if (is_there || !(d->has_server_error || d->had_server_error_before) ||
         router->topology->collect_replies_ms) /* DISCOVER-5; or `why` is about all seeds */
-        router->error = *why;
-    d->is_told = d->is_told || is_there;
-    round_failed(router);
+        router->map_error = *why;
+    d->has_server_error = d->has_server_error || is_there;
+    handle_failed_query(router);
 }
 
 void hf_discover_forget_server(struct hf_server *server)
 {
     struct hf_discovery *d = &server->router->discovery;
 
-    if (d->hint == server)
-        d->hint = NULL;
+    if (d->next_server_hint == server)
+        d->next_server_hint = NULL;
 }
 
 /* New servers also take part in this round. */
@@ -592,6 +595,6 @@ void hf_discover_seeds_changed(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
-    if (d->next_seed > router->seeds_given)
-        d->next_seed = router->seeds_given;
+    if (d->next_seed > router->seeds_in_url)
+        d->next_seed = router->seeds_in_url;
 }

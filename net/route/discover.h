@@ -22,12 +22,12 @@ void hf_discover_restart(struct hf_router *router, struct hf_server *hint);
 /* hf_discover_note_moved - a MOVED has named the server of this slot. */
 void hf_discover_note_moved(struct hf_router *router, uint16_t slot);
 
-/* hf_discover_explain - writes to router->error why there is no map yet, unless it has a
+/* hf_discover_explain - writes to router->map_error why there is no map yet, unless it has a
  *   reason already. */
 void hf_discover_explain(struct hf_router *router);
 
-/* hf_discover_report_trouble - reports router->error to on_trouble, once in an outage. An outage
- *   may begin with a map whose master is away. */
+/* hf_discover_report_trouble - reports router->map_error to on_trouble, once in an outage. An
+ *   outage may begin with a map whose master is away. */
 void hf_discover_report_trouble(struct hf_router *router);
 
 /* hf_discover_found - a probe has ended with a map, which is taken. */

@@ -8,9 +8,9 @@
 
 /* ---- servers that cannot be reached ---- */
 
-static bool is_one_sent_once(const struct hf_router *router)
+static bool has_never_retried_command(const struct hf_router *router)
 {
-    const struct hf_list *all = &router->pending;
+    const struct hf_list *all = &router->commands_awaiting_map;
 
     for (struct hf_list *l = all->next; l != all; l = l->next)
         if (HF_OWNER_OF(l, struct hf_command, node)->is_never_retried)
@@ -18,11 +18,11 @@ static bool is_one_sent_once(const struct hf_router *router)
     return false;
 }
 
-static void end_probe(struct hf_server *server)
+static void fail_probe(struct hf_server *server)
 {
     struct hf_error why;
 
-    server->router->topology->explain(server, &why);
+    server->router->topology->explain_pending_query(server, &why);
     hf_discover_failed(server, false, &why);
 }
 
@@ -34,11 +34,11 @@ void hf_discover_unreached(struct hf_server *server)
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (router->topology->on_unreached && server->probe.is_under_way)
         router->topology->on_unreached(server);
-    if (!is_one_sent_once(router))
+    if (!has_never_retried_command(router))
         return;
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        if (s->probe.is_under_way && router->topology->awaits(s) == server)
-            end_probe(s);
+        if (s->probe.is_under_way && router->topology->server_awaited(s) == server)
+            fail_probe(s);
 }
 
 /* ---- the reason of a delay ---- */
@@ -48,15 +48,15 @@ void hf_discover_report_trouble(struct hf_router *router)
     struct hf_discovery *d = &router->discovery;
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    if (!router->options.on_trouble || router->error.status == HF_OK || d->has_reported_trouble)
+    if (!router->options.on_trouble || router->map_error.status == HF_OK || d->has_reported_trouble)
         return;
     d->has_reported_trouble = true;
-    router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &router->error);
+    router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &router->map_error);
 }
 
 /* Returns a server that is being queried: a reachable one, if there is one
  * (DISCOVER-5). */
-static struct hf_server *one_under_way(struct hf_router *router)
+static struct hf_server *find_probed_server(struct hf_router *router)
 {
     struct hf_server *found = NULL;
 
@@ -71,10 +71,10 @@ static struct hf_server *one_under_way(struct hf_router *router)
 
 void hf_discover_explain(struct hf_router *router)
 {
-    struct hf_server *server = one_under_way(router);
+    struct hf_server *server = find_probed_server(router);
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    if (router->error.status != HF_OK || !server)
+    if (router->map_error.status != HF_OK || !server)
         return;
-    router->topology->explain(server, &router->error);
+    router->topology->explain_pending_query(server, &router->map_error);
 }

@@ -8,7 +8,7 @@
 
 #define DOUBT_MS 1500           /* a second between two INFO of a sentinel, and time
                                    for the answers */
-#define DOUBT_AGAIN_MS 10000
+#define DOUBT_REPEAT_MS 10000
 
 /* A server that never answered has granted nothing. */
 void hf_doubt_silent(struct hf_server *server, int64_t since_ms)
@@ -18,18 +18,18 @@ void hf_doubt_silent(struct hf_server *server, int64_t since_ms)
         server->silent_since_ms = since_ms;
 }
 
-static bool was_silent(const struct hf_server *server)
+static bool was_silent_too_long(const struct hf_server *server)
 {
     const struct hf_router *router = server->router;
 
     return server->silent_since_ms != 0 && router->topology->on_doubt &&
-           router->options.doubt_ms != 0 &&
+           router->options.doubt_after_ms != 0 &&
            hf_loop_now(router->loop) - server->silent_since_ms >=
-               router->options.doubt_ms;
+               router->options.doubt_after_ms;
 }
 
 /* Ends the silence. */
-static bool begin_doubt(struct hf_server *server)
+static bool end_silence_and_begin_doubt(struct hf_server *server)
 {
     int64_t now;
     bool is_due;
@@ -37,12 +37,12 @@ static bool begin_doubt(struct hf_server *server)
     if (server->silent_since_ms == 0)
         return false;
     now = hf_loop_now(server->router->loop);
-    is_due = was_silent(server) && now >= server->doubt_again_ms;
+    is_due = was_silent_too_long(server) && now >= server->next_doubt_ms;
     server->silent_since_ms = 0;
     if (!is_due)
         return false;
     server->doubt_until_ms = now + DOUBT_MS;
-    server->doubt_again_ms = now + DOUBT_MS + DOUBT_AGAIN_MS;
+    server->next_doubt_ms = now + DOUBT_MS + DOUBT_REPEAT_MS;
     return true;
 }
 
@@ -50,7 +50,7 @@ bool hf_doubt_answered(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
     server->has_answered = true;
-    if (!begin_doubt(server)) {
+    if (!end_silence_and_begin_doubt(server)) {
         hf_switched_answered(server);
         hf_replace_note_served(server);
         return false;
@@ -62,7 +62,7 @@ bool hf_doubt_answered(struct hf_server *server)
 void hf_doubt_refused(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
-    if (!was_silent(server))
+    if (!was_silent_too_long(server))
         server->silent_since_ms = 0;
 }
 
@@ -72,13 +72,13 @@ void hf_doubt_confirmed(struct hf_server *server, int64_t queried_ms)
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
     if (queried_ms > server->silent_since_ms &&
-        hf_loop_now(router->loop) - queried_ms < router->options.doubt_ms)
+        hf_loop_now(router->loop) - queried_ms < router->options.doubt_after_ms)
         server->silent_since_ms = 0;
 }
 
 bool hf_doubt_is_on(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
-    return begin_doubt(server) ||
+    return end_silence_and_begin_doubt(server) ||
            hf_loop_now(server->router->loop) < server->doubt_until_ms;
 }

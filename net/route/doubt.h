@@ -13,7 +13,7 @@
  * DOUBT-3  With sentinels, the map is unknown for DOUBT_MS, commands wait, and the
  *          sentinels are queried repeatedly. If one names another master, that one is
  *          used; if they still name this one after DOUBT_MS, it is used.
- * DOUBT-4  After that, no doubt begins for DOUBT_AGAIN_MS, so a server that is only
+ * DOUBT-4  After that, no doubt begins for DOUBT_REPEAT_MS, so a server that is only
  *          slow is used.
  * DOUBT-5  Without sentinels (redis://a,b,c), a silence also ends when all hosts have replied with
  *          their roles, each to a query that was sent after the silence began and less than

@@ -7,7 +7,7 @@
 #include "net/base/endpoint.h"
 
 /* Copies the value of a field; "" if the field is missing, or longer than an id. */
-static void read_field(char dst[HF_LINEAGE_MAX], struct hf_text info, const char *name)
+static void read_id_field(char dst[HF_LINEAGE_MAX], struct hf_text info, const char *name)
 {
     const char *end = info.ptr + info.len;
     const char *at = memmem(info.ptr, info.len, name, strlen(name));
@@ -31,17 +31,17 @@ void hf_lineage_read(struct hf_lineage *out, struct hf_resp_value reply)
 
     if (hf_resp_is_error(reply) || hf_resp_bytes(reply, &info.ptr, &info.len) < 0)
         info = (struct hf_text){"", 0};
-    read_field(out->id, info, "master_replid:");
-    read_field(out->former, info, "master_replid2:");
+    read_id_field(out->id, info, "master_replid:");
+    read_id_field(out->former_id, info, "master_replid2:");
 }
 
 bool hf_lineage_is_successor(const struct hf_lineage *a, const struct hf_lineage *b)
 {
-    return b->id[0] && strcmp(a->former, b->id) == 0;
+    return b->id[0] && strcmp(a->former_id, b->id) == 0;
 }
 
 bool hf_lineage_are_siblings(const struct hf_lineage *a, const struct hf_lineage *b)
 {
-    return a->former[strspn(a->former, "0")] != '\0' &&
-           strcmp(a->former, b->former) == 0 && strcmp(a->id, b->id) != 0;
+    return a->former_id[strspn(a->former_id, "0")] != '\0' &&
+           strcmp(a->former_id, b->former_id) == 0 && strcmp(a->id, b->id) != 0;
 }

@@ -16,7 +16,7 @@
 
 struct hf_lineage {
     char id[HF_LINEAGE_MAX];        /* master_replid; "": unknown */
-    char former[HF_LINEAGE_MAX];    /* master_replid2; "": unknown */
+    char former_id[HF_LINEAGE_MAX]; /* master_replid2; "": unknown */
 };
 
 /* hf_lineage_read     - parses the reply to INFO replication. A field that the reply does

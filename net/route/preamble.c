@@ -8,23 +8,23 @@
 
 #define ASKING_SIZE 16          /* in the output, at most */
 
-static void on_asking(struct hf_request *request, enum hf_outcome outcome,
-                      struct hf_resp_value reply)
+static void on_asking_reply(struct hf_request *request, enum hf_outcome outcome,
+                            struct hf_resp_value reply)
 {
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, preamble);
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, preamble_request);
 
-    c->preamble.done = NULL;
-    c->was_put_off = outcome == HF_ANSWERED &&
+    c->preamble_request.done = NULL;
+    c->is_error_temporary = outcome == HF_ANSWERED &&
                      (hf_resp_error_is(reply, "BUSY") ||
                       hf_resp_error_is(reply, "LOADING"));
 }
 
-static void on_caching(struct hf_request *request, enum hf_outcome outcome,
-                       struct hf_resp_value reply)
+static void on_caching_reply(struct hf_request *request, enum hf_outcome outcome,
+                             struct hf_resp_value reply)
 {
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, preamble);
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, preamble_request);
 
-    c->preamble.done = NULL;
+    c->preamble_request.done = NULL;
     if (outcome == HF_ANSWERED)
         hf_tracking_reply(c->router, c->server->link, reply);
 }
@@ -33,25 +33,25 @@ static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
 {
     static const struct hf_resp_arg asking = {"ASKING", 6};
 
-    c->preamble.done = on_asking;
-    c->preamble.is_acknowledged_by_push = false;
-    return hf_link_submit(link, &c->preamble, &asking, 1, c->deadline_ms);
+    c->preamble_request.done = on_asking_reply;
+    c->preamble_request.is_acknowledged_by_push = false;
+    return hf_link_submit(link, &c->preamble_request, &asking, 1, c->deadline_ms);
 }
 
 hf_status hf_preamble_submit(struct hf_command *c, struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
-    if (c->is_by_ask)
+    if (c->was_redirected_by_ask)
         return submit_asking(c, link);
     if (!c->is_tracked || !hf_link_is_tracking(link))
         return HF_OK;
-    c->preamble.done = on_caching;
-    return hf_tracking_submit(link, &c->preamble, c->deadline_ms);
+    c->preamble_request.done = on_caching_reply;
+    return hf_tracking_submit(link, &c->preamble_request, c->deadline_ms);
 }
 
 size_t hf_preamble_size(const struct hf_command *c)
 {
-    if (c->is_by_ask)
+    if (c->was_redirected_by_ask)
         return ASKING_SIZE;
     return c->is_tracked ? HF_TRACKING_SIZE : 0;
 }

@@ -48,7 +48,7 @@ void hf_probe_cancel(struct hf_server *server)
 
 void hf_probe_unsubscribe(struct hf_server *server)
 {
-    struct hf_subscription *news = &server->probe.news;
+    struct hf_subscription *news = &server->probe.switch_subscription;
 
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (news->pubsub)

@@ -29,12 +29,12 @@
 #include "net/net.h"
 #include "net/link/too_large.h"
 
-struct words {
+struct error_text {
     const char *ptr;
     size_t len;
 };
 
-static bool skip_prefix(struct words *words, const char *prefix)
+static bool skip_prefix(struct error_text *words, const char *prefix)
 {
     size_t len = strlen(prefix);
 
@@ -45,7 +45,7 @@ static bool skip_prefix(struct words *words, const char *prefix)
     return true;
 }
 
-static void skip_behind(struct words *words, const char *mark)
+static void skip_past_mark(struct error_text *words, const char *mark)
 {
     const char *at = memmem(words->ptr, words->len, mark, strlen(mark));
 
@@ -57,7 +57,7 @@ static void skip_behind(struct words *words, const char *mark)
 }
 
 /* The last " script: " before "on @user_script:" begins the place. */
-static void cut_place(struct words *words)
+static void cut_script_position(struct error_text *words)
 {
     static const char begin[] = " script: ", where[] = "on @user_script:";
     const char *end = memmem(words->ptr, words->len, where, strlen(where));
@@ -70,25 +70,25 @@ static void cut_place(struct words *words)
         }
 }
 
-static struct words words_of(struct hf_resp_value reply)
+static struct error_text text_of_error_reply(struct hf_resp_value reply)
 {
-    struct words words = {"", 0};
+    struct error_text words = {"", 0};
 
     if (!reply.node || !hf_resp_is_error(reply))
         return words;
     (void)hf_resp_bytes(reply, &words.ptr, &words.len);
     if (skip_prefix(&words, "ERR Error running script (call to "))
-        skip_behind(&words, "): ");
+        skip_past_mark(&words, "): ");
     while (skip_prefix(&words, "@user_script:"))
-        skip_behind(&words, ": ");
+        skip_past_mark(&words, ": ");
     (void)skip_prefix(&words, "-");
-    cut_place(&words);
+    cut_script_position(&words);
     return words;
 }
 
 void hf_refusal_text(struct hf_resp_value reply, const char **ptr, size_t *len)
 {
-    struct words words = words_of(reply);
+    struct error_text words = text_of_error_reply(reply);
 
     *ptr = words.ptr;
     *len = words.len;
@@ -96,7 +96,7 @@ void hf_refusal_text(struct hf_resp_value reply, const char **ptr, size_t *len)
 
 bool hf_refusal_is(struct hf_resp_value reply, const char *code)
 {
-    struct words words = words_of(reply);
+    struct error_text words = text_of_error_reply(reply);
 
     return skip_prefix(&words, code) && (words.len == 0 || words.ptr[0] == ' ');
 }
@@ -118,7 +118,7 @@ bool hf_refusal_is_by_acl(struct hf_resp_value reply)
  * "ERR Unknown PUBSUB subcommand or ...". */
 bool hf_refusal_is_unknown(struct hf_resp_value reply)
 {
-    struct words words = words_of(reply);
+    struct error_text words = text_of_error_reply(reply);
     size_t len = words.len < 40 ? words.len : 40;
 
     return (skip_prefix(&words, "ERR unknown ") || skip_prefix(&words, "ERR Unknown ")) &&
@@ -134,7 +134,7 @@ bool hf_refusal_is_of_wait_at_replica(struct hf_resp_value reply)
 }
 
 /* Some proxies do not name the unknown command. */
-static bool is_of_any_command(struct words words)
+static bool is_unknown_command_without_name(struct error_text words)
 {
     return skip_prefix(&words, "ERR unknown command") && words.len == 0;
 }
@@ -142,10 +142,10 @@ static bool is_of_any_command(struct words words)
 /* "ERR unknown command 'EVALSHA', with args ...", "unsupported command 'evalsha'". */
 bool hf_refusal_is_of_evalsha(struct hf_resp_value reply)
 {
-    struct words words = words_of(reply);
+    struct error_text words = text_of_error_reply(reply);
 
     return !hf_refusal_is_by_acl(reply) &&
-           (is_of_any_command(words) || memmem(words.ptr, words.len, "EVALSHA", 7) ||
+           (is_unknown_command_without_name(words) || memmem(words.ptr, words.len, "EVALSHA", 7) ||
             memmem(words.ptr, words.len, "evalsha", 7));
 }
 
@@ -153,7 +153,7 @@ bool hf_refusal_is_of_evalsha(struct hf_resp_value reply)
  * may name a key or a field as it likes, so the whole word must be there, at the beginning. */
 bool hf_refusal_is_of_eval(struct hf_resp_value reply)
 {
-    struct words words = words_of(reply);
+    struct error_text words = text_of_error_reply(reply);
     size_t len = words.len < 40 ? words.len : 40;
 
     return memmem(words.ptr, len, " eval ", 6) || memmem(words.ptr, len, " EVAL ", 6) ||
@@ -171,7 +171,7 @@ bool hf_refusal_needs_eval(struct hf_resp_value reply)
 bool hf_refusal_is_undeclared(struct hf_resp_value reply)
 {
     static const char text[] = "script tried accessing undeclared key";
-    struct words words = words_of(reply);
+    struct error_text words = text_of_error_reply(reply);
 
     return memmem(words.ptr, words.len, text, sizeof text - 1) != NULL;
 }

@@ -5,14 +5,15 @@
 #include "net/route/sentinel_words.h"
 #include "net/route/server.h"
 
-#define NOT_COUNTED UINT32_MAX /* ROLE did not say */
+#define REPLICAS_NOT_COUNTED UINT32_MAX /* ROLE did not say */
 
 /* The number of replicas according to the map or to ROLE, whichever is greater. A
  * server that has lost its last replica has too few, not none that must confirm. */
-static uint32_t wanted_now(const struct hf_command *c)
+static uint32_t replicas_wanted_now(const struct hf_command *c)
 {
-    uint32_t known = c->server->replicas > c->attached ? c->server->replicas
-                                                       : c->attached;
+    uint32_t known = c->server->connected_replicas > c->connected_replicas
+        ? c->server->connected_replicas
+                                                       : c->connected_replicas;
 
     known = known > 1 ? known : 1;
     if (c->replicas == HF_REPLICAS_ALL)
@@ -24,23 +25,23 @@ static uint32_t wanted_now(const struct hf_command *c)
 uint32_t hf_replicas_wanted(const struct hf_command *c)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
-    return c->replicas < 0 ? wanted_now(c) : c->wanted;
+    return c->replicas < 0 ? replicas_wanted_now(c) : c->replicas_wanted;
 }
 
 /* ---- ROLE ---- */
 
-static void on_role(struct hf_request *request, enum hf_outcome outcome,
-                    struct hf_resp_value reply)
+static void on_role_reply(struct hf_request *request, enum hf_outcome outcome,
+                          struct hf_resp_value reply)
 {
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, role);
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, role_request);
     struct hf_role role;
 
-    c->role.done = NULL;
+    c->role_request.done = NULL;
     if (outcome == HF_ANSWERED && hf_role_read(&role, reply, NULL) == HF_OK &&
         role.kind == HF_ROLE_MASTER)
-        c->attached = role.replicas;
+        c->connected_replicas = role.connected_replicas;
     else
-        c->attached = NOT_COUNTED;
+        c->connected_replicas = REPLICAS_NOT_COUNTED;
 }
 
 static hf_status submit_role(struct hf_command *c, struct hf_link *link)
@@ -50,11 +51,11 @@ static hf_status submit_role(struct hf_command *c, struct hf_link *link)
 
     if (c->replicas > 0)
         return HF_OK;
-    c->role.done = on_role;
-    c->role.is_acknowledged_by_push = false;
-    rc = hf_link_submit(link, &c->role, &role, 1, c->deadline_ms);
+    c->role_request.done = on_role_reply;
+    c->role_request.is_acknowledged_by_push = false;
+    rc = hf_link_submit(link, &c->role_request, &role, 1, c->deadline_ms);
     if (rc < 0)
-        c->role.done = NULL;
+        c->role_request.done = NULL;
     return rc;
 }
 
@@ -71,14 +72,14 @@ static hf_status submit_wait(struct hf_command *c, struct hf_link *link,
 
     if (deadline_ms != HF_NEVER)
         deadline_ms += c->replicas_timeout_ms;
-    c->wanted = wanted_now(c);
-    argv[1].len = hf_resp_format_integer(wanted, c->wanted);
+    c->replicas_wanted = replicas_wanted_now(c);
+    argv[1].len = hf_resp_format_integer(wanted, c->replicas_wanted);
     argv[2].len = hf_resp_format_integer(timeout, c->replicas_timeout_ms);
-    c->wait.done = done;
-    c->wait.is_acknowledged_by_push = false;
-    rc = hf_link_submit(link, &c->wait, argv, 3, deadline_ms);
+    c->wait_request.done = done;
+    c->wait_request.is_acknowledged_by_push = false;
+    rc = hf_link_submit(link, &c->wait_request, argv, 3, deadline_ms);
     if (rc < 0)
-        c->wait.done = NULL;
+        c->wait_request.done = NULL;
     return rc;
 }
 
@@ -93,18 +94,18 @@ hf_status hf_replicas_query(struct hf_command *c, struct hf_link *link,
 
 /* The requested number of replicas has confirmed, and more are connected than were
  * known. */
-static bool is_short(const struct hf_command *c, struct hf_resp_value reply)
+static bool has_more_replicas_than_confirmed(const struct hf_command *c, struct hf_resp_value reply)
 {
     int64_t count;
 
-    return c->replicas < 0 && c->attached != NOT_COUNTED &&
+    return c->replicas < 0 && c->connected_replicas != REPLICAS_NOT_COUNTED &&
            hf_resp_integer(reply, &count) == HF_OK &&
-           count >= (int64_t)c->wanted && count < (int64_t)wanted_now(c);
+           count >= (int64_t)c->replicas_wanted && count < (int64_t)replicas_wanted_now(c);
 }
 
 bool hf_replicas_query_more(struct hf_command *c, struct hf_link *link,
                             struct hf_resp_value reply, hf_request_done *done)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
-    return is_short(c, reply) && submit_wait(c, link, done) == HF_OK;
+    return has_more_replicas_than_confirmed(c, reply) && submit_wait(c, link, done) == HF_OK;
 }

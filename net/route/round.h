@@ -51,16 +51,16 @@ struct hf_round {
     int64_t patience_ms;          /* ROUND-3; set once */
     int64_t stagger_ms;           /* ROUND-1; set once. 0: all servers are queried at once */
     bool is_running;
-    bool is_exhausted;            /* no further server can be queried */
-    bool is_heard;                /* a server has replied or failed */
-    bool has_worse;               /* a server has returned a worse map */
+    bool are_all_queried;         /* no further server can be queried */
+    bool has_reply;               /* a server has replied or failed */
+    bool has_worse_map;           /* a server has returned a worse map */
     bool is_settled;              /* the last worse map was HF_ROUND_SETTLED */
-    uint32_t under_way;           /* pending probes, of earlier rounds also */
-    uint32_t again;               /* successive rounds that ended by ROUND-5 */
-    uint32_t queried;             /* servers that were queried in this round */
+    uint32_t pending_probes;      /* pending probes, of earlier rounds also */
+    uint32_t retried_rounds;      /* successive rounds that ended by ROUND-5 */
+    uint32_t queried_servers;     /* servers that were queried in this round */
     int64_t due_ms;               /* while it runs; HF_NEVER: no time is set */
-    int64_t silent_since_ms;      /* the end of the first of successive rounds that
-                                     ended by ROUND-5; HF_NEVER: none */
+    int64_t silent_since_ms;      /* the end of the first of successive rounds that ended by
+                                     ROUND-5; HF_NEVER: none */
 };
 
 enum hf_round_action {

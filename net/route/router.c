@@ -23,14 +23,14 @@
 /* ---- who serves a slot ---- */
 
 /* Marks the server as node `index` of the map. The map may also name its replicas. */
-static void mark_target(struct hf_server *server, uint16_t index)
+static void mark_as_target(struct hf_server *server, uint16_t index)
 {
     const struct hf_slot_map *map = server->router->map;
 
-    server->is_target = true;
-    server->replicas = 0;
-    for (uint32_t i = 0; i < map->count; i++)
-        server->replicas += i != index && map->nodes[i].master == index;
+    server->serves_slots = true;
+    server->connected_replicas = 0;
+    for (uint32_t i = 0; i < map->nodes_count; i++)
+        server->connected_replicas += i != index && map->nodes[i].master_index == index;
 }
 
 hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
@@ -41,32 +41,32 @@ hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
     hf_status rc;
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    *out = router->only;
+    *out = router->only_server;
     if (*out || !router->map || !hf_slot_map_target(router->map, slot))
         return HF_OK;
-    known = &router->by_node[router->map->owner[slot]];
+    known = &router->servers_by_node[router->map->slot_owners[slot]];
     if (!*known) {
         node = hf_slot_map_target(router->map, slot);
         rc = hf_server_get(known, router, node->host, node->port, false);
         if (rc < 0)
             return rc;
-        mark_target(*known, router->map->owner[slot]);
+        mark_as_target(*known, router->map->slot_owners[slot]);
     }
     *out = *known;
     return HF_OK;
 }
 
-/* Enlarges by_node to one entry for each node of the map. */
-static bool by_node_room(struct hf_router *router,
-                         const struct hf_slot_map *map)
+/* Enlarges servers_by_node to one entry for each node of the map. */
+static bool grow_servers_by_node(struct hf_router *router,
+                                 const struct hf_slot_map *map)
 {
-    uint32_t old = router->by_node_room;
+    uint32_t old = router->by_node_capacity;
 
-    if (!hf_mem_grow(router->mem, &router->by_node, &router->by_node_room,
-                     sizeof *router->by_node, map->count, HF_NODES_MAX))
+    if (!hf_mem_grow(router->mem, &router->servers_by_node, &router->by_node_capacity,
+                     sizeof *router->servers_by_node, map->nodes_count, HF_NODES_MAX))
         return false;
-    memset(router->by_node + old, 0,
-           (router->by_node_room - old) * sizeof *router->by_node);
+    memset(router->servers_by_node + old, 0,
+           (router->by_node_capacity - old) * sizeof *router->servers_by_node);
     return true;
 }
 
@@ -84,21 +84,21 @@ void hf_router_store_moved(struct hf_router *router, const struct hf_redirection
     hf_switched_by_moved(router, r->slot, host, r->port);
     if (router->map &&
         hf_slot_map_set_slot(&router->map, r->slot, host, r->port) == HF_OK) {
-        node = router->map->owner[r->slot];
+        node = router->map->slot_owners[r->slot];
         hf_discover_note_moved(router, r->slot);
-        if (!by_node_room(router, router->map))
-            router->map->owner[r->slot] = HF_NO_NODE;
-        else if (!router->by_node[node] &&
+        if (!grow_servers_by_node(router, router->map))
+            router->map->slot_owners[r->slot] = HF_NO_NODE;
+        else if (!router->servers_by_node[node] &&
                  hf_server_get(&server, router, host, r->port, false) == HF_OK)
-            router->by_node[node] = server;
+            router->servers_by_node[node] = server;
         if (server)
-            mark_target(server, node);
+            mark_as_target(server, node);
     }
     hf_discover_want(router, hf_server_find(router, host, r->port, false));
 }
 
-static void each_server(struct hf_router *router,
-                        void (*act)(struct hf_server *))
+static void call_for_each_server(struct hf_router *router,
+                                 void (*act)(struct hf_server *))
 {
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
         act(s);
@@ -106,28 +106,28 @@ static void each_server(struct hf_router *router,
 
 static void unmark_target(struct hf_server *server)
 {
-    server->is_target = false;
+    server->serves_slots = false;
 }
 
 /* Marks nodes that already have a link; others are marked when they get one. */
-static void mark_targets(struct hf_router *router)
+static void mark_all_targets(struct hf_router *router)
 {
-    each_server(router, unmark_target);
-    memset(router->by_node, 0, router->by_node_room * sizeof *router->by_node);
-    for (uint32_t i = 0; i < router->map->count; i++) {
+    call_for_each_server(router, unmark_target);
+    memset(router->servers_by_node, 0, router->by_node_capacity * sizeof *router->servers_by_node);
+    for (uint32_t i = 0; i < router->map->nodes_count; i++) {
         const struct hf_node *node = &router->map->nodes[i];
         struct hf_server *server =
             hf_node_is_target(router->map, (uint16_t)i)
                 ? hf_server_find(router, node->host, node->port, false)
                 : NULL;
 
-        router->by_node[i] = server;
+        router->servers_by_node[i] = server;
         if (server)
-            mark_target(server, (uint16_t)i);
+            mark_as_target(server, (uint16_t)i);
     }
 }
 
-static void resume_after_map(struct hf_router *router)
+static void continue_waiting_with_map(struct hf_router *router)
 {
     hf_commands_send_pending(router);
     hf_router_move_subscriptions(router);
@@ -136,19 +136,19 @@ static void resume_after_map(struct hf_router *router)
 /* Takes the map. */
 static void put_map_in_force(struct hf_router *router, struct hf_slot_map *map)
 {
-    if (!by_node_room(router, map)) {
+    if (!grow_servers_by_node(router, map)) {
         hf_slot_map_free(map); /* the old one must do */
         return;
     }
     hf_switched_by_map(router, map);
     hf_slot_map_free(router->map);
     router->map = map;
-    router->is_known = true;
+    router->was_map_known = true;
     router->counts.maps++;
-    mark_targets(router);
+    mark_all_targets(router);
     hf_servers_take_ips(router);
-    each_server(router, hf_commands_reroute);
-    resume_after_map(router);
+    call_for_each_server(router, hf_commands_reroute);
+    continue_waiting_with_map(router);
     hf_servers_sweep_soon(router);
 }
 
@@ -156,8 +156,8 @@ void hf_router_forget_map(struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_switched_forget(router);
-    each_server(router, unmark_target);
-    each_server(router, hf_commands_requeue_unsent);
+    call_for_each_server(router, unmark_target);
+    call_for_each_server(router, hf_commands_requeue_unsent);
     hf_discover_want(router, NULL);
 }
 
@@ -175,12 +175,12 @@ static void fail_never_retried_after_round(struct hf_server *server)
 static void on_round_end(struct hf_router *router, enum hf_discovery_end end)
 {
     switch (end) {
-    case HF_MAP_CONFIRMED: resume_after_map(router); break;
+    case HF_MAP_CONFIRMED: continue_waiting_with_map(router); break;
     case HF_MAP_KEPT: break;
     case HF_MAP_UNKNOWN: hf_commands_fail_pending_never_retried(router); break;
     case HF_MAP_UNKNOWN_FOR_GOOD: hf_commands_fail_pending(router); break;
     }
-    each_server(router, fail_never_retried_after_round);
+    call_for_each_server(router, fail_never_retried_after_round);
 }
 
 static void on_link_down(struct hf_server *server, const struct hf_link *link)
@@ -203,17 +203,17 @@ static void report_unreached(struct hf_server *server)
     struct hf_router *router = server->router;
     const struct hf_error *why = hf_link_error(server->link);
 
-    if (server != router->only || why->status == HF_OK ||
-        strcmp(why->text, router->unconnected.text) == 0)
+    if (server != router->only_server || why->status == HF_OK ||
+        strcmp(why->text, router->last_connect_error.text) == 0)
         return;
-    router->unconnected = *why;
+    router->last_connect_error = *why;
     if (router->options.on_trouble)
         router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, why);
 }
 
 static void on_link_up(struct hf_server *server)
 {
-    server->router->unconnected.text[0] = '\0';
+    server->router->last_connect_error.text[0] = '\0';
     hf_announced_note_reached(server);
     hf_replace_older_connections(server);
 }
@@ -227,7 +227,7 @@ static void on_unreached(struct hf_server *server, const struct hf_link *link)
 
     report_unreached(server);
     hf_announced_note_unreached(server);
-    if (router->topology->queries_nodes && server->is_target) {
+    if (router->topology->queries_nodes && server->serves_slots) {
         if (server->never_retried_until == 0)
             server->never_retried_until = router->discovery.round_number + 1;
         hf_discover_want(router, NULL);
@@ -243,7 +243,7 @@ static void on_slot_moved(struct hf_server *server)
     hf_discover_want(server->router, NULL);
 }
 
-static void on_free(struct hf_server *server)
+static void on_server_free(struct hf_server *server)
 {
     hf_probe_cancel(server);
     if (server->pubsub)
@@ -251,46 +251,47 @@ static void on_free(struct hf_server *server)
     hf_discover_forget_server(server);
 }
 
-static bool has_waiters(const struct hf_server *server)
+static bool has_commands_waiting_for_link(const struct hf_server *server)
 {
     return !hf_link_is_up(server->link) &&
            !hf_list_is_empty(&server->commands);
 }
 
 /* DISCOVER-6 */
-static bool is_waited_for(struct hf_router *router)
+static bool is_map_waited_for(struct hf_router *router)
 {
     bool is =
-        !hf_list_is_empty(&router->pending) || hf_router_has_waiting_subscription(router) ||
+        !hf_list_is_empty(&router->commands_awaiting_map) ||
+            hf_router_has_waiting_subscription(router) ||
         hf_switched_is_awaited(router);
 
     for (struct hf_server *s = NULL;
          !is && (s = hf_server_next(router, s));)
-        is = has_waiters(s);
+        is = has_commands_waiting_for_link(s);
     return is;
 }
 
 static const struct hf_discovery_events discovery_events = {
     .on_map = put_map_in_force,
     .on_end = on_round_end,
-    .is_waited_for = is_waited_for,
+    .is_waited_for = is_map_waited_for,
 };
 
 static const struct hf_server_events server_events = {
     .on_link_up = on_link_up,
-    .on_greeted = hf_commands_end_probes,
+    .on_handshake_ended = hf_commands_end_probes,
     .on_link_down = on_link_down,
     .on_unreached = on_unreached,
     .on_slot_moved = on_slot_moved,
-    .on_free = on_free,
+    .on_free = on_server_free,
 };
 
 /* ---- new, free ---- */
 
 /* Files that cannot be read are detected before a request is sent. *out is NULL without
  * TLS. It uses only members that do not change, so it needs no mutex. */
-static hf_status read_tls(struct hf_tls_context **out, const struct hf_mem *mem,
-                          const struct hf_router *router, struct hf_error *err)
+static hf_status read_tls_files(struct hf_tls_context **out, const struct hf_mem *mem,
+                                const struct hf_router *router, struct hf_error *err)
 {
     const struct hf_url *url = &router->options.link.url;
 
@@ -298,7 +299,7 @@ static hf_status read_tls(struct hf_tls_context **out, const struct hf_mem *mem,
     if (!hf_url_uses_tls(url))
         return HF_OK;
     return hf_tls_context_new(out, mem, hf_url_tls(url),
-                              router->seeds_given > 0 ? router->seeds->list[0].host
+                              router->seeds_in_url > 0 ? router->seeds->hosts[0].host
                                                       : url->host,
                               err);
 }
@@ -308,13 +309,13 @@ static uint64_t begin_reload(struct hf_router *router)
     uint64_t serial;
 
     hf_loop_lock(router->loop);
-    serial = ++router->reloads;
+    serial = ++router->last_reload;
     hf_loop_unlock(router->loop);
     return serial;
 }
 
 /* [locked] */
-static void take_tls(struct hf_router *router, const struct hf_tls_context *latest)
+static void use_tls_settings(struct hf_router *router, const struct hf_tls_context *latest)
 {
     hf_tls_context_take_settings(router->tls, latest);
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
@@ -328,14 +329,14 @@ hf_status hf_router_reload(struct hf_router *router, struct hf_error *err)
 {
     uint64_t serial = begin_reload(router);
     struct hf_tls_context *latest;
-    hf_status rc = read_tls(&latest, &hf_mem_libc, router, err);
+    hf_status rc = read_tls_files(&latest, &hf_mem_libc, router, err);
 
     if (rc < 0 || !latest)
         return rc;
     hf_loop_lock(router->loop);
-    if (serial > router->reloaded) {
-        router->reloaded = serial;
-        take_tls(router, latest);
+    if (serial > router->reload_in_force) {
+        router->reload_in_force = serial;
+        use_tls_settings(router, latest);
     }
     hf_loop_unlock(router->loop);
     hf_tls_context_free(latest);
@@ -343,8 +344,8 @@ hf_status hf_router_reload(struct hf_router *router, struct hf_error *err)
 }
 
 /* The options of TLS, which the caller of hf_router_new lends. */
-static hf_status copy_tls(struct hf_router *router, const struct hf_tls_options *tls,
-                          struct hf_error *err)
+static hf_status copy_tls_options(struct hf_router *router, const struct hf_tls_options *tls,
+                                  struct hf_error *err)
 {
     struct hf_tls_options *copy;
 
@@ -358,7 +359,7 @@ static hf_status copy_tls(struct hf_router *router, const struct hf_tls_options 
     return HF_OK;
 }
 
-static void free_tls(struct hf_router *router)
+static void free_tls_options(struct hf_router *router)
 {
     struct hf_tls_options *tls = router->options.link.url.tls;
 
@@ -383,12 +384,12 @@ static bool copy_seeds(struct hf_router *router, const struct hf_seeds *seeds)
     router->multi_server->seeds = *seeds;
     router->seeds = &router->multi_server->seeds;
     (void)hf_login_ref(seeds->sentinel_login);
-    (void)hf_address_map_ref(seeds->map);
-    router->seeds_given = seeds->count;
+    (void)hf_address_map_ref(seeds->address_map);
+    router->seeds_in_url = seeds->hosts_count;
     return true;
 }
 
-static void free_several(struct hf_router *router)
+static void free_multi_server_state(struct hf_router *router)
 {
     if (router->multi_server)
         hf_seeds_wipe(&router->multi_server->seeds);
@@ -418,7 +419,7 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
                        options->link.client_name);
     hf_list_init(&router->servers);
     hf_list_init(&router->closed_connections);
-    hf_list_init(&router->pending);
+    hf_list_init(&router->commands_awaiting_map);
     hf_list_init(&router->subscriptions);
     router->topology = hf_topology_of(router->seeds);
     hf_discover_init(router, &discovery_events);
@@ -427,9 +428,9 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     router->topology->describe(router, router->address,
                                sizeof router->address);
     hf_loop_lock(loop);
-    rc = copy_tls(router, options->link.url.tls, err);
+    rc = copy_tls_options(router, options->link.url.tls, err);
     if (rc == HF_OK)
-        rc = read_tls(&router->tls, router->mem, router, err);
+        rc = read_tls_files(&router->tls, router->mem, router, err);
     if (rc == HF_OK && router->topology->start)
         rc = router->topology->start(router, err);
     if (rc < 0)
@@ -448,7 +449,7 @@ void hf_router_free(struct hf_router *router)
     router->is_closing = true;
     hf_discover_fini(router);
     hf_silence_fini(router);
-    hf_loop_disarm(router->loop, &router->sweep);
+    hf_loop_disarm(router->loop, &router->sweep_timer);
     hf_router_end_subscriptions(router);
     hf_commands_fail_pending(router);
     while (!hf_list_is_empty(&router->servers))
@@ -458,13 +459,13 @@ void hf_router_free(struct hf_router *router)
     hf_announced_fini(router);
     hf_slot_map_free(router->map);
     hf_switched_fini(router);
-    if (router->topology->fini)
-        router->topology->fini(router);
-    hf_mem_free(router->mem, router->by_node,
-                router->by_node_room * sizeof *router->by_node);
-    free_tls(router);
+    if (router->topology->free_state)
+        router->topology->free_state(router);
+    hf_mem_free(router->mem, router->servers_by_node,
+                router->by_node_capacity * sizeof *router->servers_by_node);
+    free_tls_options(router);
     hf_url_wipe(&router->options.link.url);
-    free_several(router);
+    free_multi_server_state(router);
     hf_mem_free(router->mem, router, sizeof *router);
 }
 
@@ -475,34 +476,34 @@ void hf_router_explain(struct hf_router *router, uint16_t slot)
     HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_discover_explain(router);
     if (router->map)
-        hf_error_set(&router->error, HF_E_SERVER,
+        hf_error_set(&router->map_error, HF_E_SERVER,
                      "%s: no connected node serves slot %u", router->address,
                      (unsigned)slot);
-    else if (router->error.status == HF_OK)
-        hf_error_set(&router->error, HF_E_CONNECT,
+    else if (router->map_error.status == HF_OK)
+        hf_error_set(&router->map_error, HF_E_CONNECT,
                      "%s: no node replied in time", router->address);
 }
 
 
 bool hf_router_has_slots(const struct hf_router *router)
 {
-    return router->topology->slot != NULL;
+    return router->topology->slot_of_key != NULL;
 }
 
 uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    return router->topology->slot ? router->topology->slot(key, len) : 0;
+    return router->topology->slot_of_key ? router->topology->slot_of_key(key, len) : 0;
 }
 
 static const struct hf_server *cached_server_of_slot(const struct hf_router *router,
                                                      uint16_t slot)
 {
-    if (router->only)
-        return router->only;
+    if (router->only_server)
+        return router->only_server;
     return router->map && hf_slot_map_target(router->map, slot)
-               ? router->by_node[router->map->owner[slot]]
+               ? router->servers_by_node[router->map->slot_owners[slot]]
                : NULL;
 }
 
@@ -530,7 +531,7 @@ bool hf_router_run_id(const struct hf_router *router, uint16_t slot, char *dst)
 
 bool hf_router_had_map(const struct hf_router *router)
 {
-    return router->is_known;
+    return router->was_map_known;
 }
 
 bool hf_router_is_tracking(const struct hf_router *router)
@@ -542,18 +543,18 @@ bool hf_router_is_tracking(const struct hf_router *router)
 uint64_t hf_router_invalidations(const struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    return router->invalidations;
+    return router->invalidation_pushes;
 }
 
 bool hf_router_server_serves(const struct hf_router *router, const struct hf_server *server,
                              uint16_t slot)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    if (router->only)
-        return router->only == server;
+    if (router->only_server)
+        return router->only_server == server;
     if (!router->map || !hf_slot_map_target(router->map, slot))
         return true;
-    return router->by_node[router->map->owner[slot]] == server;
+    return router->servers_by_node[router->map->slot_owners[slot]] == server;
 }
 
 bool hf_router_is_sharded(const struct hf_router *router)

@@ -55,7 +55,7 @@ struct hf_command {
                  struct hf_resp_value reply);
     /* [locked] Called before the command follows a redirection. It may change what argv
      * points to, but not argc. NULL: not called. */
-    void (*redirected)(struct hf_command *command);
+    void (*on_redirected)(struct hf_command *command);
     /* [locked] With `replicas`, called after a `done` whose reply was not an error, with
      * the reply to WAIT, which was sent in the same write. `wanted` is the number of
      * replicas that were required of that server. The command must not be changed until
@@ -65,43 +65,43 @@ struct hf_command {
                         struct hf_resp_value reply, uint32_t wanted);
 
     /* Results, for the owner in `done` and after hf_router_cancel. */
-    int64_t sent_ms;            /* when the sending that was replied to, or that may
-                                   have been executed, was sent; HF_NEVER: none */
-    uint64_t stream;            /* of that sending: hf_request.stream */
-    bool is_by_ask;             /* it was last sent after ASK: its slot is moving */
-    bool was_put_off;           /* any error of the command is temporary: the target of
-                                   ASK refused ASKING with BUSY or LOADING, or
-                                   redirections have not ended yet */
-    bool names_itself;          /* the server redirected to its own address */
+    int64_t sent_ms;               /* when the sending that was replied to, or that may have been
+                                      executed, was sent; HF_NEVER: none */
+    uint64_t stream;               /* of that sending: hf_request.stream */
+    bool was_redirected_by_ask;    /* it was last sent after ASK: its slot is moving */
+    bool is_error_temporary;       /* any error of the command is temporary: the target of ASK
+                                      refused ASKING with BUSY or LOADING, or redirections have not
+                                      ended yet */
+    bool was_redirected_to_itself; /* the server redirected to its own address */
 
     /* Used by the router only; hf_router_send initialises them. */
     struct hf_router *router;
-    struct hf_server *server;   /* its server, or the last one; NULL: none */
-    uint64_t master;            /* the serial of the slot's master by the map when
-                                   `server` was chosen, which differs from `server`
-                                   after ASK and MOVED. 0: unknown */
-    uint64_t serial;            /* unique among the router's commands */
+    struct hf_server *server;           /* its server, or the last one; NULL: none */
+    uint64_t slot_master_serial;        /* the serial of the slot's master by the map when `server`
+                                           was chosen, which differs from `server` after ASK and
+                                           MOVED. 0: unknown */
+    uint64_t serial;                    /* unique among the router's commands */
     struct hf_list node;
-    struct hf_request request;
-    struct hf_request preamble; /* precedes it: ASKING after ASK, or CLIENT CACHING */
-    struct hf_request role;     /* follows it if the replicas must be counted */
-    struct hf_request wait;     /* follows it with `replicas` */
-    uint32_t attached;          /* connected replicas, by ROLE */
-    uint32_t wanted;
-    struct hf_space_waiter room;
-    struct hf_timer timer;      /* its deadline, while no link has it */
+    struct hf_request own_request;
+    struct hf_request preamble_request; /* precedes it: ASKING after ASK, or CLIENT CACHING */
+    struct hf_request role_request;     /* follows it if the replicas must be counted */
+    struct hf_request wait_request;     /* follows it with `replicas` */
+    uint32_t connected_replicas;        /* connected replicas, by ROLE */
+    uint32_t replicas_wanted;
+    struct hf_space_waiter space_waiter;
+    struct hf_timer deadline_timer;     /* its deadline, while no link has it */
     uint8_t state;
-    uint8_t hops;
-    bool output_was_full;           /* it ended while it waited for space in the output */
+    uint8_t redirections_followed;
+    bool was_output_full;           /* it ended while it waited for space in the output */
 };
 
 /* The slots whose server has changed, one bit each. */
 #define HF_SWITCHED_WORDS 256
 struct hf_switched {
-    uint64_t slots[HF_SWITCHED_WORDS];
-    uint64_t sudden[HF_SWITCHED_WORDS]; /* those whose former server replied until
-                                           now, so that its last replies may have been
-                                           sent after it had ceased to be the master */
+    uint64_t switched_slots[HF_SWITCHED_WORDS];
+    uint64_t sudden_slots[HF_SWITCHED_WORDS]; /* those whose former server replied until now, so
+                                                 that its last replies may have been sent after it
+                                                 had ceased to be the master */
 };
 
 static inline bool hf_switched_has(const uint64_t *slots, uint16_t slot)
@@ -139,18 +139,18 @@ struct hf_router_options {
                            size_t len);
     /* [locked] Returns whether a switch must be detected while no command is pending.
      * NULL: it need not. */
-    bool (*is_attentive)(void *ctx);
-    int64_t roles_ms;                   /* the interval at which the roles of a master
-                                           and its replicas are queried while the client
-                                           has subscriptions or is attentive (REPLICAS-1);
-                                           0: as often as the map of other topologies */
+    bool (*must_detect_switch)(void *ctx);
+    int64_t roles_interval_ms;          /* the interval at which the roles of a master and its
+                                           replicas are queried while the client has subscriptions
+                                           or is attentive (REPLICAS-1); 0: as often as the map of
+                                           other topologies */
     void *ctx;
     /* [locked] Replaces an announced address by the one to connect to: connect.h,
      * map_address. NULL: addresses are used as announced. */
     void (*map_address)(void *ctx, char host[HF_HOST_MAX + 1], uint16_t *port);
     void *map_address_ctx;
-    int64_t doubt_ms;                   /* after a silence of this length, a reply does
-                                           not count (doubt.h); 0: it always counts */
+    int64_t doubt_after_ms;             /* after a silence of this length, a reply does not count
+                                           (doubt.h); 0: it always counts */
 };
 
 /* hf_router_new - creates a router, without I/O. HF_E_NOMEM, HF_E_TLS, HF_E_INVAL (TLS

@@ -22,13 +22,13 @@ static const char *const command_states[] = {
 static void dump_command(const struct hf_command *c, struct hf_dump *dump, int depth)
 {
     char sent[HF_DUMP_TIME_MAX], deadline[HF_DUMP_TIME_MAX];
-    int64_t sent_ms = c->request.sent_ms == HF_NEVER ? c->sent_ms : c->request.sent_ms;
+    int64_t sent_ms = c->own_request.sent_ms == HF_NEVER ? c->sent_ms : c->own_request.sent_ms;
 
     hf_dump_line(dump, depth, "command %.*s, slot %u: %s, sent: %s, deadline %s%s",
                  (int)c->argv[0].len, (const char *)c->argv[0].ptr, (unsigned)c->slot,
                  command_states[c->state], hf_dump_time(dump, sent, sent_ms),
                  hf_dump_time(dump, deadline, c->deadline_ms),
-                 c->is_by_ask ? ", redirected by ASK" : "");
+                 c->was_redirected_by_ask ? ", redirected by ASK" : "");
 }
 
 static void dump_commands(const struct hf_list *commands, struct hf_dump *dump, int depth)
@@ -49,9 +49,9 @@ static void dump_server(const struct hf_server *server, struct hf_dump *dump, in
 
     hf_dump_line(dump, depth, "server %s: %s, commands %zu, silent since: %s",
                  hf_link_address(server->link),
-                 !server->router->topology->query ? "the only one"
+                 !server->router->topology->query_server ? "the only one"
                  : server->is_map_source        ? "names other servers"
-                 : server->is_target            ? "serves slots"
+                 : server->serves_slots            ? "serves slots"
                                                 : "serves no slot",
                  hf_list_count(&server->commands),
                  hf_dump_time(dump, silent,
@@ -75,16 +75,16 @@ void hf_router_dump(const struct hf_router *router, struct hf_dump *dump, int de
                  "subscriptions %zu",
                  router->address,
                  router->map              ? "known"
-                 : router->topology->query  ? "unknown"
+                 : router->topology->query_server  ? "unknown"
                                           : "not needed",
-                 router->server_count, hf_list_count(&router->pending),
+                 router->server_count, hf_list_count(&router->commands_awaiting_map),
                  hf_list_count(&router->subscriptions));
-    if (router->error.status != HF_OK)
-        hf_dump_line(dump, depth + 1, "why it is unknown: %s", router->error.text);
-    if (router->discovery.timer.link)
+    if (router->map_error.status != HF_OK)
+        hf_dump_line(dump, depth + 1, "why it is unknown: %s", router->map_error.text);
+    if (router->discovery.round_timer.link)
         hf_dump_line(dump, depth + 1, "timer of the discovery of servers: %s",
-                     hf_dump_time(dump, due, router->discovery.timer.due_ms));
-    dump_commands(&router->pending, dump, depth + 1);
+                     hf_dump_time(dump, due, router->discovery.round_timer.due_ms));
+    dump_commands(&router->commands_awaiting_map, dump, depth + 1);
     for (const struct hf_server *s = NULL; (s = hf_server_next(router, s));)
         dump_server(s, dump, depth + 1);
 }

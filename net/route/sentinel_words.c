@@ -18,8 +18,8 @@ static hf_status fail_protocol(struct hf_error *err, const char *what)
 }
 
 /* The reply is not an array. */
-static hf_status refuse_reply(struct hf_error *err, struct hf_resp_value reply,
-                              const char *command)
+static hf_status fail_not_an_array(struct hf_error *err, struct hf_resp_value reply,
+                                   const char *command)
 {
     struct hf_text text;
     char quoted[256];
@@ -43,8 +43,8 @@ static bool get_text(struct hf_resp_value v, struct hf_text *out)
            hf_resp_bytes(v, &out->ptr, &out->len) == HF_OK;
 }
 
-static bool get_element(struct hf_resp_value v, size_t index,
-                        struct hf_text *out)
+static bool get_text_element(struct hf_resp_value v, size_t index,
+                             struct hf_text *out)
 {
     struct hf_resp_value element;
 
@@ -52,8 +52,8 @@ static bool get_element(struct hf_resp_value v, size_t index,
            get_text(element, out);
 }
 
-static bool get_member(struct hf_resp_value v, const char *key,
-                       struct hf_text *out)
+static bool get_text_member(struct hf_resp_value v, const char *key,
+                            struct hf_text *out)
 {
     struct hf_resp_value member;
 
@@ -74,9 +74,9 @@ hf_status hf_sentinel_master_read(struct hf_endpoint *out,
         return hf_error_set(err, HF_E_INVAL,
                             "the sentinel does not know this name");
     if (hf_resp_type(reply) != HF_RESP_ARRAY)
-        return refuse_reply(err, reply, command);
-    if (hf_resp_count(reply) != 2 || !get_element(reply, 0, &host) ||
-        !get_element(reply, 1, &port) || !hf_endpoint_read(out, host, port))
+        return fail_not_an_array(err, reply, command);
+    if (hf_resp_count(reply) != 2 || !get_text_element(reply, 0, &host) ||
+        !get_text_element(reply, 1, &port) || !hf_endpoint_read(out, host, port))
         return fail_protocol(err, "SENTINEL GET-MASTER-ADDR-BY-NAME: the reply is no"
                            " address");
     return HF_OK;
@@ -84,12 +84,12 @@ hf_status hf_sentinel_master_read(struct hf_endpoint *out,
 
 /* ---- the others ---- */
 
-static void sentinel_list_add(struct hf_sentinel_list *list, const struct hf_endpoint *a)
+static void add_to_sentinel_list(struct hf_sentinel_list *list, const struct hf_endpoint *a)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (hf_endpoint_is_equal(&list->each[i], a))
+        if (hf_endpoint_is_equal(&list->sentinels[i], a))
             return;
-    list->each[list->count++] = *a;
+    list->sentinels[list->count++] = *a;
 }
 
 hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
@@ -101,16 +101,16 @@ hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
     struct hf_resp_value entry;
 
     if (hf_resp_type(reply) != HF_RESP_ARRAY)
-        return refuse_reply(err, reply, "SENTINEL SENTINELS");
+        return fail_not_an_array(err, reply, "SENTINEL SENTINELS");
     while (list.count < HF_SENTINELS_MAX && hf_resp_next(&it, &entry)) {
         struct hf_text host, port;
         struct hf_endpoint a;
 
-        if (!get_member(entry, "ip", &host) ||
-            !get_member(entry, "port", &port) ||
+        if (!get_text_member(entry, "ip", &host) ||
+            !get_text_member(entry, "port", &port) ||
             !hf_endpoint_read(&a, host, port))
             return fail_protocol(err, "SENTINEL SENTINELS: a sentinel has no address");
-        sentinel_list_add(&list, &a);
+        add_to_sentinel_list(&list, &a);
     }
     *out = list; /* last: a failure leaves *out alone */
     return HF_OK;
@@ -119,10 +119,10 @@ hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
 /* ---- roles ---- */
 
 /* Several such servers accept writes, so two owners could hold one lock. */
-#define ACTIVE "ROLE: active-replica (KeyDB); give the address of only one server"
+#define LINK_STATE_CONNECTED "ROLE: active-replica (KeyDB); give the address of only one server"
 
 /* "master", offset, replicas. */
-static bool read_master(struct hf_role *role, struct hf_resp_value reply)
+static bool read_master_role(struct hf_role *role, struct hf_resp_value reply)
 {
     struct hf_resp_value replicas, offset;
 
@@ -133,12 +133,12 @@ static bool read_master(struct hf_role *role, struct hf_resp_value reply)
         return false;
     if (hf_resp_integer(offset, &role->offset) < 0)
         role->offset = 0;
-    role->replicas = (uint32_t)hf_resp_count(replicas);
+    role->connected_replicas = (uint32_t)hf_resp_count(replicas);
     return true;
 }
 
 /* "slave", its master's host, port (a number), the link's state, offset. */
-static bool read_replica(struct hf_role *role, struct hf_resp_value reply)
+static bool read_replica_role(struct hf_role *role, struct hf_resp_value reply)
 {
     struct hf_text host, state;
     char digits[HF_RESP_INTEGER_MAX];
@@ -147,12 +147,12 @@ static bool read_replica(struct hf_role *role, struct hf_resp_value reply)
     size_t len;
 
     role->kind = HF_ROLE_REPLICA;
-    if (!get_element(reply, 1, &host) ||
+    if (!get_text_element(reply, 1, &host) ||
         hf_resp_element(reply, 2, &port) < 0 ||
-        hf_resp_integer(port, &number) < 0 || !get_element(reply, 3, &state))
+        hf_resp_integer(port, &number) < 0 || !get_text_element(reply, 3, &state))
         return false;
     len = hf_resp_format_integer(digits, number);
-    role->is_linked = hf_text_is(state, "connected");
+    role->has_data_of_master = hf_text_is(state, "connected");
     return hf_endpoint_read(&role->master, host, (struct hf_text){digits, len});
 }
 
@@ -164,19 +164,19 @@ hf_status hf_role_read(struct hf_role *out, struct hf_resp_value reply,
     bool is_good = false;
 
     if (hf_resp_type(reply) != HF_RESP_ARRAY)
-        return refuse_reply(err, reply, "ROLE");
-    if (!get_element(reply, 0, &kind))
+        return fail_not_an_array(err, reply, "ROLE");
+    if (!get_text_element(reply, 0, &kind))
         return fail_protocol(err, "ROLE: the reply has no role");
     if (hf_text_is(kind, "master"))
-        is_good = read_master(&role, reply);
+        is_good = read_master_role(&role, reply);
     if (hf_text_is(kind, "slave"))
-        is_good = read_replica(&role, reply);
+        is_good = read_replica_role(&role, reply);
     if (hf_text_is(kind, "sentinel")) {
         role.kind = HF_ROLE_SENTINEL;
         is_good = true;
     }
     if (hf_text_is(kind, "active-replica"))
-        return fail_protocol(err, ACTIVE);
+        return fail_protocol(err, LINK_STATE_CONNECTED);
     if (!is_good)
         return fail_protocol(err, "ROLE: the reply is no role that is known");
     *out = role; /* last: a failure leaves *out alone */
@@ -193,9 +193,9 @@ bool hf_switch_master_read(struct hf_switch_master *out, struct hf_text message)
 
     for (int i = 0; i < 4; i++)
         words[i] = hf_text_take_word(&rest);
-    s.name = words[0];
-    if (s.name.len == 0 || !hf_endpoint_read(&s.from, words[1], words[2]) ||
-        !hf_endpoint_read(&s.to, words[3], rest)) /* nothing follows it */
+    s.master_name = words[0];
+    if (s.master_name.len == 0 || !hf_endpoint_read(&s.old_master, words[1], words[2]) ||
+        !hf_endpoint_read(&s.new_master, words[3], rest)) /* nothing follows it */
         return false;
     *out = s; /* last: a failure leaves *out alone */
     return true;

@@ -23,7 +23,7 @@ hf_status hf_sentinel_master_read(struct hf_endpoint *out,
 
 struct hf_sentinel_list {
     uint32_t count;
-    struct hf_endpoint each[HF_SENTINELS_MAX];
+    struct hf_endpoint sentinels[HF_SENTINELS_MAX];
 };
 
 /* hf_sentinel_list_read - parses the reply to SENTINEL SENTINELS name, which lists the
@@ -36,10 +36,10 @@ hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
 
 struct hf_role {
     enum { HF_ROLE_MASTER, HF_ROLE_REPLICA, HF_ROLE_SENTINEL } kind;
-    uint32_t replicas;          /* of a master: the number of connected replicas */
-    int64_t offset;             /* of a master: its replication offset; 0: unknown */
+    uint32_t connected_replicas; /* of a master: the number of connected replicas */
+    int64_t offset;              /* of a master: its replication offset; 0: unknown */
     struct hf_endpoint master;   /* of a replica */
-    bool is_linked;             /* a replica that has its master's data */
+    bool has_data_of_master;    /* a replica that has its master's data */
 };
 
 /* hf_role_read - parses the reply to ROLE. */
@@ -47,9 +47,9 @@ hf_status hf_role_read(struct hf_role *out, struct hf_resp_value reply,
                        struct hf_error *err) HF_MUST_CHECK;
 
 struct hf_switch_master {
-    struct hf_text name;        /* borrowed: part of the message */
-    struct hf_endpoint from;
-    struct hf_endpoint to;
+    struct hf_text master_name; /* borrowed: part of the message */
+    struct hf_endpoint old_master;
+    struct hf_endpoint new_master;
 };
 
 /* hf_switch_master_read - parses a message of the channel +switch-master: "name old-host

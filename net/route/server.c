@@ -67,15 +67,15 @@ static void report_refused_user(struct hf_server *server)
 }
 
 /* A server that serves nothing any more may stay away. */
-static void note_untracked(struct hf_server *server, struct hf_link *link)
+static void report_tracking_down(struct hf_server *server, struct hf_link *link)
 {
     struct hf_router *router = server->router;
 
-    if (server->is_target || server == router->only)
+    if (server->serves_slots || server == router->only_server)
         hf_tracking_link_down(router, link);
 }
 
-static void on_change(void *ctx, bool is_up)
+static void on_link_change(void *ctx, bool is_up)
 {
     struct hf_server *server = ctx;
 
@@ -85,19 +85,19 @@ static void on_change(void *ctx, bool is_up)
             hf_tracking_link_up(server->router, server, server->link);
         report_refused_user(server);
         server->router->events->on_link_up(server);
-        server->router->events->on_greeted(server);
+        server->router->events->on_handshake_ended(server);
     } else {
-        note_untracked(server, server->link);
+        report_tracking_down(server, server->link);
         server->router->events->on_link_down(server, server->link);
     }
 }
 
 /* The first connection has tracked nothing before. */
-static void begin_wait_tracking(struct hf_server *server)
+static void report_wait_link_tracking(struct hf_server *server)
 {
-    if (server->wait_was_tracking && hf_link_is_tracking(server->wait_link))
+    if (server->was_wait_link_tracking && hf_link_is_tracking(server->wait_link))
         hf_tracking_invalidate_all(server->router, server);
-    server->wait_was_tracking |= hf_link_is_tracking(server->wait_link);
+    server->was_wait_link_tracking |= hf_link_is_tracking(server->wait_link);
 }
 
 static void on_wait_link_change(void *ctx, bool is_up)
@@ -105,15 +105,15 @@ static void on_wait_link_change(void *ctx, bool is_up)
     struct hf_server *server = ctx;
 
     if (is_up) {
-        begin_wait_tracking(server);
+        report_wait_link_tracking(server);
         server->router->events->on_link_up(server);
     } else {
-        note_untracked(server, server->wait_link);
+        report_tracking_down(server, server->wait_link);
         server->router->events->on_link_down(server, server->wait_link);
     }
 }
 
-static void on_own_up(void *ctx)
+static void on_subscriber_up(void *ctx)
 {
     struct hf_server *server = ctx;
 
@@ -121,11 +121,11 @@ static void on_own_up(void *ctx)
     server->router->events->on_link_up(server);
 }
 
-static void on_failure(void *ctx)
+static void on_link_failure(void *ctx)
 {
     struct hf_server *server = ctx;
 
-    note_untracked(server, server->link);
+    report_tracking_down(server, server->link);
     server->router->events->on_unreached(server, server->link);
 }
 
@@ -133,7 +133,7 @@ static void on_wait_link_failure(void *ctx)
 {
     struct hf_server *server = ctx;
 
-    note_untracked(server, server->wait_link);
+    report_tracking_down(server, server->wait_link);
     server->router->events->on_unreached(server, server->wait_link);
 }
 
@@ -152,7 +152,7 @@ static void report_pubsub_unconnected(struct hf_server *server, const struct hf_
     router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &note);
 }
 
-static void on_own_failure(void *ctx)
+static void on_subscriber_failure(void *ctx)
 {
     struct hf_server *server = ctx;
     const struct hf_link *own = hf_pubsub_own_link(server->pubsub);
@@ -161,7 +161,7 @@ static void on_own_failure(void *ctx)
     server->router->events->on_unreached(server, own);
 }
 
-static void on_idle(void *ctx)
+static void on_subscriptions_idle(void *ctx)
 {
     struct hf_router *router = ((struct hf_server *)ctx)->router;
 
@@ -183,7 +183,7 @@ static bool is_seed(const struct hf_server *server)
 {
     const struct hf_seeds *seeds = server->router->seeds;
 
-    return hf_seeds_find(seeds, server->host, server->port) < seeds->count;
+    return hf_seeds_find(seeds, server->host, server->port) < seeds->hosts_count;
 }
 
 /* ASK may have named the server before it served a slot. */
@@ -196,7 +196,7 @@ static bool is_in_map(const struct hf_server *server)
 }
 
 /* Its node in the map in force; NULL: it is not in it, or only by a MOVED. */
-static const struct hf_node *node_of(const struct hf_server *server)
+static const struct hf_node *map_node_of_server(const struct hf_server *server)
 {
     const struct hf_slot_map *map = server->router->map;
     uint16_t i = map ? hf_slot_map_find_node(map, server->host, server->port) : HF_NO_NODE;
@@ -205,28 +205,28 @@ static const struct hf_node *node_of(const struct hf_server *server)
 }
 
 /* NULL: the URL or the user's map names it, or it is not known who does. */
-static const char *announcer_of(const struct hf_server *server)
+static const char *announcer_of_server(const struct hf_server *server)
 {
-    return server->is_map_source || is_seed(server) || !node_of(server) ||
-                   node_of(server)->is_mapped ||
-                   !server->router->map->from[0]
+    return server->is_map_source || is_seed(server) || !map_node_of_server(server) ||
+                   map_node_of_server(server)->was_address_mapped ||
+                   !server->router->map->sender_address[0]
                ? NULL
-               : server->router->map->from;
+               : server->router->map->sender_address;
 }
 
-static void url_of(struct hf_url *url, const struct hf_server *server)
+static void make_url_of_server(struct hf_url *url, const struct hf_server *server)
 {
     const struct hf_router *router = server->router;
 
     *url = router->options.link.url;
     hf_url_set_server(url, server->host, server->port,
                       server->is_map_source ? router->seeds : NULL);
-    if (!server->is_map_source && node_of(server))
-        memcpy(url->ip, node_of(server)->ip, sizeof url->ip);
+    if (!server->is_map_source && map_node_of_server(server))
+        memcpy(url->ip, map_node_of_server(server)->ip, sizeof url->ip);
 }
 
-static void link_options(struct hf_link_options *link, struct hf_server *server,
-                         bool is_wait_link)
+static void set_link_options(struct hf_link_options *link, struct hf_server *server,
+                             bool is_wait_link)
 {
     struct hf_closed_connection_key place = {server->host, server->port, is_wait_link};
     struct hf_router *router = server->router;
@@ -234,10 +234,10 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
     *link = router->options.link;
     if (!server->is_map_source)
         link->predecessor = hf_closed_connection_take(router, &place);
-    url_of(&link->url, server);
+    make_url_of_server(&link->url, server);
     link->tls = server->tls;
     link->is_sentinel = server->is_map_source;
-    link->was_accepted = &router->was_accepted[server->is_map_source];
+    link->was_accepted = &router->was_login_accepted[server->is_map_source];
     link->wants_tracking = link->wants_tracking && !server->is_map_source;
     link->client_name = link->client_name ? router->client_name : NULL;
     if (router->topology->collect_replies_ms)
@@ -246,37 +246,37 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
     if (server->is_map_source)
         link->listen_ms = 0; /* idle clients also subscribe to it; a client that waits
                                 probes it anyway (DISCOVER-7) */
-    link->announced_by = announcer_of(server);
+    link->announced_by = announcer_of_server(server);
     link->on_push = on_push;
     link->on_push_lost = on_push_lost;
-    link->on_change = on_change;
-    link->on_failure = on_failure;
+    link->on_change = on_link_change;
+    link->on_failure = on_link_failure;
     link->ctx = server;
 }
 
-static hf_status make_tls(struct hf_server *server)
+static hf_status create_tls_context(struct hf_server *server)
 {
     struct hf_router *router = server->router;
     struct hf_url url;
     hf_status rc = HF_OK;
 
-    url_of(&url, server);
+    make_url_of_server(&url, server);
     if (url.kind == HF_URL_TLS)
         rc = hf_tls_context_share(&server->tls, router->tls, hf_url_tls(&url), url.host,
-                                  &router->error);
+                                  &router->map_error);
     explicit_bzero(&url, sizeof url);
     return rc;
 }
 
-static hf_status connect_parts(struct hf_server *server)
+static hf_status create_links(struct hf_server *server)
 {
     struct hf_router *router = server->router;
     struct hf_link_options link;
     hf_status rc;
 
-    if ((rc = make_tls(server)) < 0)
+    if ((rc = create_tls_context(server)) < 0)
         return rc;
-    link_options(&link, server, false);
+    set_link_options(&link, server, false);
     rc = hf_link_new(&server->link, router->loop, &link);
     if (rc == HF_OK)
         rc = hf_pubsub_new(&server->pubsub, router->loop, server->link);
@@ -291,7 +291,7 @@ hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
 
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (!server->wait_link) {
-        link_options(&link, server, true);
+        set_link_options(&link, server, true);
         link.on_push = on_wait_push;
         link.on_push_lost = on_wait_push_lost;
         link.on_change = on_wait_link_change;
@@ -307,7 +307,7 @@ hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
 }
 
 /* A guide executes nothing that could come late. */
-static void note_departed(const struct hf_server *server)
+static void remember_closed_connections(const struct hf_server *server)
 {
     struct hf_closed_connection_key place = {server->host, server->port, false};
 
@@ -318,7 +318,7 @@ static void note_departed(const struct hf_server *server)
     hf_closed_connection_note(server->router, &place, server->wait_link);
 }
 
-static void count_gone(struct hf_router *router, const struct hf_link *link)
+static void add_stats_of_freed_link(struct hf_router *router, const struct hf_link *link)
 {
     struct hf_link_stats last;
 
@@ -334,12 +334,12 @@ void hf_server_free(struct hf_server *server)
     if (server->pubsub)
         hf_pubsub_on_idle(server->pubsub, NULL, NULL);
     server->router->events->on_free(server);
-    note_departed(server);
-    hf_loop_disarm(server->router->loop, &server->replace_pause);
+    remember_closed_connections(server);
+    hf_loop_disarm(server->router->loop, &server->replace_pause_timer);
     hf_pubsub_free(server->pubsub);
-    count_gone(server->router, server->wait_link);
+    add_stats_of_freed_link(server->router, server->wait_link);
     hf_link_free(server->wait_link); /* its commands may still use the other link */
-    count_gone(server->router, server->link);
+    add_stats_of_freed_link(server->router, server->link);
     hf_link_free(server->link);
     hf_tls_context_free(server->tls);
     hf_list_remove(&server->node);
@@ -347,8 +347,8 @@ void hf_server_free(struct hf_server *server)
     hf_mem_free(server->router->mem, server, sizeof *server);
 }
 
-static hf_status make_server(struct hf_server **out, struct hf_router *router,
-                             const char *host, uint16_t port, bool is_map_source)
+static hf_status create_server(struct hf_server **out, struct hf_router *router,
+                               const char *host, uint16_t port, bool is_map_source)
 {
     struct hf_server *server;
     hf_status rc;
@@ -359,20 +359,20 @@ static hf_status make_server(struct hf_server **out, struct hf_router *router,
     if (!server)
         return HF_E_NOMEM;
     server->router = router;
-    server->serial = ++router->servers_made;
+    server->serial = ++router->last_server_serial;
     (void)snprintf(server->host, sizeof server->host, "%s", host);
     server->port = port;
     server->is_map_source = is_map_source;
     hf_list_init(&server->commands);
     hf_list_init(&server->node);
     router->server_count++;
-    if ((rc = connect_parts(server)) < 0) {
+    if ((rc = create_links(server)) < 0) {
         hf_server_free(server);
         return rc;
     }
-    hf_pubsub_on_idle(server->pubsub, on_idle, server);
+    hf_pubsub_on_idle(server->pubsub, on_subscriptions_idle, server);
     hf_pubsub_on_slot_moved(server->pubsub, on_slot_moved, server);
-    hf_pubsub_on_own_link(server->pubsub, on_own_up, on_own_failure, server);
+    hf_pubsub_on_own_link(server->pubsub, on_subscriber_up, on_subscriber_failure, server);
     hf_list_push(&router->servers, &server->node);
     *out = server;
     return HF_OK;
@@ -398,14 +398,14 @@ hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
     if (!server)
-        return make_server(out, router, host, port, is_map_source);
+        return create_server(out, router, host, port, is_map_source);
     *out = server;
     return HF_OK;
 }
 
 /* ---- a new map ---- */
 
-static void set_ip(struct hf_server *server, const char *ip)
+static void set_ip_of_links(struct hf_server *server, const char *ip)
 {
     hf_link_set_ip(server->link, ip);
     if (server->wait_link)
@@ -417,8 +417,8 @@ void hf_servers_take_ips(struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        if (!s->is_map_source && node_of(s))
-            set_ip(s, node_of(s)->ip);
+        if (!s->is_map_source && map_node_of_server(s))
+            set_ip_of_links(s, map_node_of_server(s)->ip);
 }
 
 /* ---- sweeping ---- */
@@ -426,19 +426,19 @@ void hf_servers_take_ips(struct hf_router *router)
 #define SWEEP_MS 1000         /* time for UNSUBSCRIBE, and for a slot's return */
 
 /* A sentinel's probe has gone on to its master. */
-static bool is_probed(const struct hf_server *server)
+static bool is_server_probed(const struct hf_server *server)
 {
     const struct hf_router *router = server->router;
 
     if (server->probe.is_under_way)
         return true;
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        if (s->probe.is_under_way && s->probe.master == server)
+        if (s->probe.is_under_way && s->probe.named_master == server)
             return true;
     return false;
 }
 
-static bool is_listened_to(const struct hf_server *server)
+static bool has_subscriptions(const struct hf_server *server)
 {
     const struct hf_list *all = &server->router->subscriptions;
 
@@ -450,21 +450,21 @@ static bool is_listened_to(const struct hf_server *server)
 }
 
 /* A guide that is in no list any more is not listened to. */
-static bool is_needed(const struct hf_server *server)
+static bool is_server_needed(const struct hf_server *server)
 {
     if (server->is_map_source)
-        return is_seed(server) || is_probed(server);
+        return is_seed(server) || is_server_probed(server);
     if (server->router->topology->collect_replies_ms && is_seed(server))
         return true;
-    return server->is_target || is_in_map(server) || is_probed(server) ||
-           !hf_list_is_empty(&server->commands) || is_listened_to(server) ||
+    return server->serves_slots || is_in_map(server) || is_server_probed(server) ||
+           !hf_list_is_empty(&server->commands) || has_subscriptions(server) ||
            !hf_pubsub_is_idle(server->pubsub);
 }
 
 /* In a timer, so that the seat is ours and no link is on the stack. */
-static void on_sweep(struct hf_timer *timer)
+static void on_sweep_timer(struct hf_timer *timer)
 {
-    struct hf_router *router = HF_OWNER_OF(timer, struct hf_router, sweep);
+    struct hf_router *router = HF_OWNER_OF(timer, struct hf_router, sweep_timer);
     struct hf_list *next;
 
     for (struct hf_list *l = router->servers.next; l != &router->servers;
@@ -472,7 +472,7 @@ static void on_sweep(struct hf_timer *timer)
         struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
 
         next = l->next;
-        if (!is_needed(server))
+        if (!is_server_needed(server))
             hf_server_free(server);
     }
 }
@@ -481,13 +481,13 @@ void hf_servers_init(struct hf_router *router,
                      const struct hf_server_events *events)
 {
     router->events = events;
-    router->sweep.fire = on_sweep;
+    router->sweep_timer.fire = on_sweep_timer;
 }
 
 void hf_servers_sweep_soon(struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    hf_loop_arm(router->loop, &router->sweep,
+    hf_loop_arm(router->loop, &router->sweep_timer,
                 hf_loop_now(router->loop) + SWEEP_MS);
 }
 

@@ -16,14 +16,15 @@ struct hf_probe {
     struct hf_request requests[PROBE_REQUESTS];
     bool is_sent[PROBE_REQUESTS];
     bool is_under_way;
-    uint32_t round;               /* the last round in which the server was queried */
-    uint32_t learned_count;       /* of the discovery, at the time of the query */
-    struct hf_cluster_info info;
+    uint32_t last_round;             /* the last round in which the server was queried */
+    uint32_t moved_replies_at_query; /* of the discovery, at the time of the query */
+    struct hf_cluster_info cluster_info;
     bool has_info;
     /* For a sentinel: */
-    struct hf_server *master;     /* the server whose ROLE is queried */
-    struct hf_subscription news;  /* +switch-master */
-    bool has_missed_news;         /* possible, because the subscription was not live */
+    struct hf_server *named_master;             /* the server whose ROLE is queried */
+    struct hf_subscription switch_subscription; /* +switch-master */
+    bool may_have_missed_switch;                /* possible, because the subscription was not
+                                                   live */
 };
 
 struct hf_server {
@@ -33,62 +34,63 @@ struct hf_server {
     char host[256];
     uint16_t port;
     bool is_map_source;                /* it reports the map and serves no slot */
-    bool is_target;               /* it serves slots by the map in force */
+    bool serves_slots;            /* it serves slots by the map in force */
     struct hf_link *link;
-    bool wait_was_tracking;       /* it was, once (TRACKING-5) */
-    struct hf_link *wait_link;    /* for commands that wait for replicas; created when
-                                     it is first needed */
+    bool was_wait_link_tracking;  /* it was, once (TRACKING-5) */
+    struct hf_link *wait_link;    /* for commands that wait for replicas; created when it is first
+                                     needed */
     struct hf_pubsub *pubsub;
     bool is_pubsub_down_reported; /* it was reported that the link of `pubsub` does not open */
     struct hf_tls_context *tls;
-    uint32_t replicas;            /* its number of replicas, as far as known */
-    uint64_t serial;              /* unique among all servers of the router, because
-                                     memory of a freed server is used again */
+    uint32_t connected_replicas;  /* its number of replicas, as far as known */
+    uint64_t serial;              /* unique among all servers of the router, because memory of a
+                                     freed server is used again */
     struct hf_list commands;
-    uint64_t seen;                /* the serial of the first unsent command at the last
-                                     check of silence.c; 0: none */
+    uint64_t first_unsent_seen;   /* the serial of the first unsent command at the last check of
+                                     silence.c; 0: none */
     struct hf_probe probe;
-    uint32_t never_retried_until; /* commands that are sent once end after this round of
-                                     discovery, in which others may name another
-                                     address; 0: no attempt to connect failed */
+    uint32_t never_retried_until; /* commands that are sent once end after this round of discovery,
+                                     in which others may name another address; 0: no attempt to
+                                     connect failed */
     /* doubt.h */
     bool has_answered;            /* it has replied to a command at least once */
     int64_t silent_since_ms;      /* 0: it is not silent */
-    int64_t doubt_until_ms, doubt_again_ms;
+    int64_t doubt_until_ms, next_doubt_ms;
     /* replace.h */
     struct hf_replacement {
-        int64_t since_ms;         /* the first refusal of a series; 0: none */
-        int64_t refused_ms;       /* the last one */
-        int64_t next_ms;          /* no replacement before */
+        int64_t first_refusal_ms;    /* the first refusal of a series; 0: none */
+        int64_t last_refusal_ms;     /* the last one */
+        int64_t next_replacement_ms; /* no replacement before */
         int64_t pause_ms;
     } replacement;
     /* REPLACE-4: hf_link_attempt_number of each connection that was replaced; 0: its link is open
      * again or was freed, or it was not replaced */
     uint64_t replaced_attempts[SERVER_LINKS];
     int64_t replace_pause_until_ms, replace_pause_ms;
-    struct hf_timer replace_pause; /* REPLACE-4: the end of the pause */
+    struct hf_timer replace_pause_timer; /* REPLACE-4: the end of the pause */
     /* ANNOUNCED-4: slots that it does not serve, and until when this is believed */
     struct hf_denial {
         uint16_t slot;
         int64_t until_ms;
-    } denied[DENIED_SLOTS_MAX];
-    unsigned next_denied;
-    bool has_denied;              /* one of them was denied, and may not be served yet */
+    } denied_slots[DENIED_SLOTS_MAX];
+    unsigned next_denied_index;
+    bool has_denied_slots;        /* one of them was denied, and may not be served yet */
     /* ANNOUNCED-5: run_id of the process to which this address led when a map named it, or
      * at the first connection after that; "": there was none */
-    char named_run_id[HF_RUN_ID_MAX];
+    char run_id_when_named[HF_RUN_ID_MAX];
     struct hf_endpoint moved_to_address; /* the new address in the last map in which a node kept the
                                      address of this server; port 0: there was none */
     /* switched.h */
-    bool is_demoted;              /* it replied READONLY, and nothing else since */
-    int64_t demoted_ms;           /* the time of the last READONLY; 0: none */
+    bool is_last_reply_readonly;  /* it replied READONLY, and nothing else since */
+    int64_t last_readonly_ms;     /* the time of the last READONLY; 0: none */
 };
 
 /* What a server reports to the router. */
 struct hf_server_events {
     void (*on_link_down)(struct hf_server *server, const struct hf_link *link);
-    void (*on_link_up)(struct hf_server *server); /* each link */
-    void (*on_greeted)(struct hf_server *server); /* the handshake of its main link has ended */
+    void (*on_link_up)(struct hf_server *server);         /* each link */
+    void (*on_handshake_ended)(struct hf_server *server); /* the handshake of its main link has
+                                                             ended */
     /* an attempt of this link to connect failed */
     void (*on_unreached)(struct hf_server *server, const struct hf_link *link);
     void (*on_slot_moved)(struct hf_server *server); /* it no longer serves a channel */

@@ -70,24 +70,24 @@ static const uint16_t crc_of[8][256] = {
 
 /* The first two bytes with the CRC so far added to them. Bytes are read one by
  * one: the order of a machine's own does not matter. */
-static unsigned first_two(unsigned crc, const unsigned char *p)
+static unsigned xor_first_two_bytes(unsigned crc, const unsigned char *p)
 {
     return crc ^ ((unsigned)p[0] << 8 | p[1]);
 }
 
 /* Only the first two bytes wait for the CRC so far. */
-static unsigned crc_of_8(unsigned crc, const unsigned char *p)
+static unsigned add_8_bytes(unsigned crc, const unsigned char *p)
 {
-    unsigned first = first_two(crc, p);
+    unsigned first = xor_first_two_bytes(crc, p);
     unsigned rest = crc_of[5][p[2]] ^ crc_of[4][p[3]] ^ crc_of[3][p[4]] ^
                     crc_of[2][p[5]] ^ crc_of[1][p[6]] ^ crc_of[0][p[7]];
 
     return rest ^ crc_of[7][first >> 8] ^ crc_of[6][first & 255];
 }
 
-static unsigned crc_of_4(unsigned crc, const unsigned char *p)
+static unsigned add_4_bytes(unsigned crc, const unsigned char *p)
 {
-    unsigned first = first_two(crc, p);
+    unsigned first = xor_first_two_bytes(crc, p);
     unsigned rest = crc_of[1][p[2]] ^ crc_of[0][p[3]];
 
     return rest ^ crc_of[3][first >> 8] ^ crc_of[2][first & 255];
@@ -98,9 +98,9 @@ static unsigned crc16(const unsigned char *p, size_t len)
     unsigned crc = 0;
 
     for (; len >= 8; p += 8, len -= 8)
-        crc = crc_of_8(crc, p);
+        crc = add_8_bytes(crc, p);
     if (len >= 4) {
-        crc = crc_of_4(crc, p);
+        crc = add_4_bytes(crc, p);
         p += 4;
         len -= 4;
     }

@@ -56,10 +56,10 @@ struct hf_node {
     char host[HF_HOST_MAX + 1];     /* "": unknown */
     char ip[HF_IP_MAX];             /* of a host that is a name; "": unknown */
     uint16_t port;                  /* for TLS or plain, as requested; 0: none */
-    uint16_t master;                /* the index of its master; its own index if it
-                                       is a master; HF_NO_NODE: unknown */
+    uint16_t master_index;          /* the index of its master; its own index if it is a master;
+                                       HF_NO_NODE: unknown */
     bool is_online;                 /* true if the reply does not contain it */
-    bool is_mapped;                 /* the server announced another address: ANNOUNCED-1 */
+    bool was_address_mapped;        /* the server announced another address: ANNOUNCED-1 */
 };
 
 /* The fields of CLUSTER INFO by which two maps are compared. */
@@ -68,18 +68,18 @@ struct hf_cluster_info {
     uint64_t current_epoch;
     uint64_t my_epoch;
     uint32_t known_nodes;
-    uint32_t size;                  /* masters with slots */
+    uint32_t masters_with_slots;    /* masters with slots */
 };
 
 /* One block of memory. The index of a node is valid as long as the map, a pointer to a
  * node until the next hf_slot_map_set_slot. */
 struct hf_slot_map {
     const struct hf_mem *mem;
-    uint32_t room;                  /* of nodes */
-    uint32_t count;
-    char from[300];                 /* the address of the node that sent it; "": unknown */
-    struct hf_cluster_info info;    /* is_ok and zeros, until the caller sets it */
-    uint16_t owner[HF_SLOTS];       /* index, or HF_NO_NODE */
+    uint32_t nodes_capacity;             /* of nodes */
+    uint32_t nodes_count;
+    char sender_address[300];            /* the address of the node that sent it; "": unknown */
+    struct hf_cluster_info cluster_info; /* is_ok and zeros, until the caller sets it */
+    uint16_t slot_owners[HF_SLOTS];      /* index, or HF_NO_NODE */
     struct hf_node nodes[];
 };
 

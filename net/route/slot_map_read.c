@@ -11,25 +11,25 @@
 #include "net/route/slot_map.h"
 
 /* A power of two, so that most ids of HF_NODES_MAX have one of their own. */
-#define BUCKETS 2048
-static_assert(BUCKETS > HF_NODES_MAX, "a search ends at a free bucket");
+#define NODE_BUCKETS 2048
+static_assert(NODE_BUCKETS > HF_NODES_MAX, "a search ends at a free bucket");
 
-struct reader {
-    const struct hf_slot_map_source *from;
+struct map_reader {
+    const struct hf_slot_map_source *source;
     const char *command;
     struct hf_slot_map *map;
     struct hf_error *err;
-    uint32_t entry;                 /* that is being read, from 1 */
-    uint32_t seen_in[HF_NODES_MAX]; /* node by index: the last entry */
-    uint16_t buckets[BUCKETS];      /* index + 1 of a node; 0: free */
+    uint32_t entry_number;                     /* that is being read, from 1 */
+    uint32_t last_entry_of_node[HF_NODES_MAX]; /* node by index: the last entry */
+    uint16_t node_buckets[NODE_BUCKETS];       /* index + 1 of a node; 0: free */
 };
 
 /* The status is a constant, so that the compiler knows which variables are set after
  * HF_OK. */
-static hf_status fail_entry(const struct reader *r, const char *why)
+static hf_status fail_entry(const struct map_reader *r, const char *why)
 {
     (void)hf_error_set(r->err, HF_E_PROTOCOL, "%s, entry %u: %s", r->command,
-                       (unsigned)r->entry, why);
+                       (unsigned)r->entry_number, why);
     return HF_E_PROTOCOL;
 }
 
@@ -47,7 +47,7 @@ static bool get_field(struct hf_resp_value v, const char *key,
     return hf_resp_map_get(v, key, strlen(key), out) == HF_OK;
 }
 
-static hf_status read_slot(const struct reader *r, struct hf_resp_value v,
+static hf_status read_slot(const struct map_reader *r, struct hf_resp_value v,
                            uint16_t *out)
 {
     int64_t n;
@@ -58,7 +58,7 @@ static hf_status read_slot(const struct reader *r, struct hf_resp_value v,
     return HF_OK;
 }
 
-static hf_status read_port(const struct reader *r, struct hf_resp_value v,
+static hf_status read_port(const struct map_reader *r, struct hf_resp_value v,
                            uint16_t *out)
 {
     int64_t n;
@@ -69,7 +69,7 @@ static hf_status read_port(const struct reader *r, struct hf_resp_value v,
     return HF_OK;
 }
 
-static bool is_plain(struct hf_text text)
+static bool is_printable_text(struct hf_text text)
 {
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] <= ' ' || text.ptr[i] > '~')
@@ -77,13 +77,13 @@ static bool is_plain(struct hf_text text)
     return true;
 }
 
-static hf_status read_id(const struct reader *r, struct hf_resp_value v,
+static hf_status read_id(const struct map_reader *r, struct hf_resp_value v,
                          struct hf_node *node)
 {
     struct hf_text id;
 
     if (!get_text(v, &id) || id.len == 0 || id.len > HF_NODE_ID_MAX ||
-        !is_plain(id))
+        !is_printable_text(id))
         return fail_entry(r, "a node has no valid id");
     memcpy(node->id, id.ptr, id.len);
     return HF_OK;
@@ -93,7 +93,7 @@ static hf_status read_id(const struct reader *r, struct hf_resp_value v,
 
 /* In place of "?". A text that is not an address is not an error here: the server also
  * sends "?" there, or "" for itself. */
-static void take_ip(struct hf_node *node, const struct hf_resp_value *ip)
+static void set_host_from_ip(struct hf_node *node, const struct hf_resp_value *ip)
 {
     enum hf_host_kind ignored;
     struct hf_text text;
@@ -103,7 +103,7 @@ static void take_ip(struct hf_node *node, const struct hf_resp_value *ip)
 }
 
 /* Beside a name, for a client that cannot resolve it. */
-static void take_ip_of_name(struct hf_node *node, const struct hf_resp_value *ip)
+static void set_ip_beside_name(struct hf_node *node, const struct hf_resp_value *ip)
 {
     char host[HF_HOST_MAX + 1];
     enum hf_host_kind kind;
@@ -115,7 +115,7 @@ static void take_ip_of_name(struct hf_node *node, const struct hf_resp_value *ip
         memcpy(node->ip, host, text.len + 1);
 }
 
-static hf_status read_host(const struct reader *r,
+static hf_status read_host(const struct map_reader *r,
                            const struct hf_resp_value *endpoint,
                            const struct hf_resp_value *ip, struct hf_node *node)
 {
@@ -126,29 +126,29 @@ static hf_status read_host(const struct reader *r,
         (!get_text(*endpoint, &text) ||
          !hf_host_read(node->host, &kind, text)))
         return fail_entry(r, "a host has no valid name");
-    if (kind == HF_HOST_SAME && strlen(r->from->host) <= HF_HOST_MAX)
-        (void)strcpy(node->host, r->from->host);
+    if (kind == HF_HOST_SAME && strlen(r->source->host) <= HF_HOST_MAX)
+        (void)strcpy(node->host, r->source->host);
     if (kind == HF_HOST_UNKNOWN)
-        take_ip(node, ip);
+        set_host_from_ip(node, ip);
     if (kind == HF_HOST_KNOWN)
-        take_ip_of_name(node, ip);
+        set_ip_beside_name(node, ip);
     return HF_OK;
 }
 
 /* ---- nodes ---- */
 
 /* Returns the index of the node with this id, or where it would be inserted. */
-static uint16_t *bucket_of(struct reader *r, const char *id)
+static uint16_t *bucket_of_node_id(struct map_reader *r, const char *id)
 {
-    size_t at = hf_slot_of(id, strlen(id)) % BUCKETS;
+    size_t at = hf_slot_of(id, strlen(id)) % NODE_BUCKETS;
 
-    while (r->buckets[at] &&
-           strcmp(r->map->nodes[r->buckets[at] - 1].id, id) != 0)
-        at = (at + 1) % BUCKETS;
-    return &r->buckets[at];
+    while (r->node_buckets[at] &&
+           strcmp(r->map->nodes[r->node_buckets[at] - 1].id, id) != 0)
+        at = (at + 1) % NODE_BUCKETS;
+    return &r->node_buckets[at];
 }
 
-static hf_status add_node(struct reader *r, const struct hf_node *node,
+static hf_status add_node(struct map_reader *r, const struct hf_node *node,
                           uint16_t *bucket)
 {
     hf_status rc = hf_slot_map_add_node(&r->map, node);
@@ -158,39 +158,39 @@ static hf_status add_node(struct reader *r, const struct hf_node *node,
                             HF_NODES_MAX);
     if (rc < 0)
         return hf_error_set(r->err, rc, "no memory for the slot map");
-    *bucket = (uint16_t)r->map->count;
+    *bucket = (uint16_t)r->map->nodes_count;
     return HF_OK;
 }
 
 /* A node of this entry, which may have stood in earlier ones, but then as the
- * very same. `node->master`: HF_NO_NODE for itself. */
-static hf_status take_node(struct reader *r, struct hf_node *node,
-                           uint16_t *index)
+ * very same. `node->master_index`: HF_NO_NODE for itself. */
+static hf_status add_or_check_node(struct map_reader *r, struct hf_node *node,
+                                   uint16_t *index)
 {
-    uint16_t *bucket = bucket_of(r, node->id);
+    uint16_t *bucket = bucket_of_node_id(r, node->id);
     bool is_new = *bucket == 0;
     const struct hf_node *known;
     hf_status rc = HF_OK;
 
-    *index = is_new ? (uint16_t)r->map->count : (uint16_t)(*bucket - 1);
-    if (node->master == HF_NO_NODE)
-        node->master = *index;
+    *index = is_new ? (uint16_t)r->map->nodes_count : (uint16_t)(*bucket - 1);
+    if (node->master_index == HF_NO_NODE)
+        node->master_index = *index;
     if (is_new && (rc = add_node(r, node, bucket)) < 0)
         return rc;
     known = &r->map->nodes[*index];
-    if (r->seen_in[*index] == r->entry)
+    if (r->last_entry_of_node[*index] == r->entry_number)
         return fail_entry(r, "a node appears twice");
-    if (known->master != node->master || known->port != node->port ||
+    if (known->master_index != node->master_index || known->port != node->port ||
         strcmp(known->host, node->host) != 0)
         return fail_entry(r, "a node differs from an earlier entry");
-    r->seen_in[*index] = r->entry;
+    r->last_entry_of_node[*index] = r->entry_number;
     return HF_OK;
 }
 
 /* ---- slots ---- */
 
-static hf_status take_range(struct reader *r, struct hf_resp_value first,
-                            struct hf_resp_value last, uint16_t owner)
+static hf_status assign_slot_range(struct map_reader *r, struct hf_resp_value first,
+                                   struct hf_resp_value last, uint16_t owner)
 {
     uint16_t from, to;
     hf_status rc;
@@ -201,9 +201,9 @@ static hf_status take_range(struct reader *r, struct hf_resp_value first,
     if (from > to)
         return fail_entry(r, "a range of slots ends before it begins");
     for (unsigned slot = from; slot <= to; slot++) {
-        if (r->map->owner[slot] != HF_NO_NODE)
+        if (r->map->slot_owners[slot] != HF_NO_NODE)
             return fail_entry(r, "a slot is in two ranges");
-        r->map->owner[slot] = owner;
+        r->map->slot_owners[slot] = owner;
     }
     return HF_OK;
 }
@@ -211,7 +211,7 @@ static hf_status take_range(struct reader *r, struct hf_resp_value first,
 /* ---- CLUSTER SLOTS: first, last, its master, replicas ---- */
 
 /* Endpoint, port, id and, since 7.0, a map with the rest. */
-static hf_status read_slots_node(struct reader *r, struct hf_resp_value v,
+static hf_status read_slots_node(struct map_reader *r, struct hf_resp_value v,
                                  struct hf_node *node)
 {
     struct hf_resp_value endpoint, port, id, more, ip;
@@ -229,7 +229,7 @@ static hf_status read_slots_node(struct reader *r, struct hf_resp_value v,
     return read_host(r, &endpoint, has_ip ? &ip : NULL, node);
 }
 
-static hf_status read_slots_entry(struct reader *r, struct hf_resp_value entry)
+static hf_status read_slots_entry(struct map_reader *r, struct hf_resp_value entry)
 {
     struct hf_resp_iter nodes = hf_resp_children(entry);
     struct hf_resp_value first, last, v;
@@ -240,23 +240,23 @@ static hf_status read_slots_entry(struct reader *r, struct hf_resp_value entry)
         !hf_resp_next(&nodes, &last))
         return fail_entry(r, "it is not a range of slots");
     while (hf_resp_next(&nodes, &v)) {
-        struct hf_node node = {.master = master, .is_online = true};
+        struct hf_node node = {.master_index = master, .is_online = true};
 
         if ((rc = read_slots_node(r, v, &node)) < 0 ||
-            (rc = take_node(r, &node, &index)) < 0)
+            (rc = add_or_check_node(r, &node, &index)) < 0)
             return rc;
         if (master == HF_NO_NODE)
             master = index;
     }
     if (master == HF_NO_NODE)
         return fail_entry(r, "a range of slots has no node");
-    return take_range(r, first, last, master);
+    return assign_slot_range(r, first, last, master);
 }
 
 /* ---- CLUSTER SHARDS: a map of slots and nodes ---- */
 
 /* A server may announce both ports; the one that is not used is also checked. */
-static hf_status read_ports(const struct reader *r, struct hf_resp_value v,
+static hf_status read_ports(const struct map_reader *r, struct hf_resp_value v,
                             struct hf_node *node)
 {
     struct hf_resp_value port;
@@ -269,11 +269,11 @@ static hf_status read_ports(const struct reader *r, struct hf_resp_value v,
         rc = read_port(r, port, &tls);
     if (rc == HF_OK && !plain && !tls)
         rc = fail_entry(r, "a node has no port");
-    node->port = r->from->is_tls ? tls : plain;
+    node->port = r->source->is_tls ? tls : plain;
     return rc;
 }
 
-static hf_status read_role(const struct reader *r, struct hf_resp_value v,
+static hf_status read_role(const struct map_reader *r, struct hf_resp_value v,
                            bool *is_master)
 {
     struct hf_resp_value role;
@@ -285,7 +285,7 @@ static hf_status read_role(const struct reader *r, struct hf_resp_value v,
     return HF_OK;
 }
 
-static hf_status read_shards_node(struct reader *r, struct hf_resp_value v,
+static hf_status read_shards_node(struct map_reader *r, struct hf_resp_value v,
                                   struct hf_node *node)
 {
     struct hf_resp_value id, endpoint, ip, health;
@@ -305,7 +305,7 @@ static hf_status read_shards_node(struct reader *r, struct hf_resp_value v,
 
 /* Of several masters that are online, the first is used: the node that replied has not
  * agreed with the others yet on the master (MAP-4 corrects this). */
-static uint16_t better_master(const struct reader *r, uint16_t a, uint16_t b)
+static uint16_t choose_online_master(const struct map_reader *r, uint16_t a, uint16_t b)
 {
     if (a == HF_NO_NODE)
         return b;
@@ -313,47 +313,47 @@ static uint16_t better_master(const struct reader *r, uint16_t a, uint16_t b)
                                                                          : b;
 }
 
-static hf_status take_shards_node(struct reader *r, struct hf_resp_value v,
-                                  uint16_t *master)
+static hf_status add_shards_node(struct map_reader *r, struct hf_resp_value v,
+                                 uint16_t *master)
 {
-    struct hf_node node = {.master = HF_NO_NODE};
-    uint32_t known = r->map->count;
+    struct hf_node node = {.master_index = HF_NO_NODE};
+    uint32_t known = r->map->nodes_count;
     bool is_master = false; /* for compilers that do not see that it is set */
     uint16_t index;
     hf_status rc;
 
     if ((rc = read_role(r, v, &is_master)) < 0 ||
         (rc = read_shards_node(r, v, &node)) < 0 ||
-        (rc = take_node(r, &node, &index)) < 0)
+        (rc = add_or_check_node(r, &node, &index)) < 0)
         return rc;
-    if (r->map->count == known)
+    if (r->map->nodes_count == known)
         return fail_entry(r, "a node is in two shards");
     if (is_master)
-        *master = better_master(r, *master, index);
+        *master = choose_online_master(r, *master, index);
     else
-        r->map->nodes[index].master = HF_NO_NODE;
+        r->map->nodes[index].master_index = HF_NO_NODE;
     return HF_OK;
 }
 
-static hf_status take_shards_nodes(struct reader *r, struct hf_resp_value nodes,
-                                   uint16_t *master)
+static hf_status add_shards_nodes(struct map_reader *r, struct hf_resp_value nodes,
+                                  uint16_t *master)
 {
     struct hf_resp_iter it = hf_resp_children(nodes);
-    uint32_t first = r->map->count;
+    uint32_t first = r->map->nodes_count;
     struct hf_resp_value v;
     hf_status rc;
 
     while (hf_resp_next(&it, &v))
-        if ((rc = take_shards_node(r, v, master)) < 0)
+        if ((rc = add_shards_node(r, v, master)) < 0)
             return rc;
-    for (uint32_t i = first; i < r->map->count; i++)
-        if (r->map->nodes[i].master == HF_NO_NODE)
-            r->map->nodes[i].master = *master;
+    for (uint32_t i = first; i < r->map->nodes_count; i++)
+        if (r->map->nodes[i].master_index == HF_NO_NODE)
+            r->map->nodes[i].master_index = *master;
     return HF_OK;
 }
 
-static hf_status take_shards_slots(struct reader *r, struct hf_resp_value slots,
-                                   uint16_t master)
+static hf_status assign_shards_slots(struct map_reader *r, struct hf_resp_value slots,
+                                     uint16_t master)
 {
     struct hf_resp_iter it = hf_resp_children(slots);
     struct hf_resp_value first, last;
@@ -362,13 +362,13 @@ static hf_status take_shards_slots(struct reader *r, struct hf_resp_value slots,
     while (hf_resp_next(&it, &first)) {
         if (!hf_resp_next(&it, &last))
             return fail_entry(r, "the last range of slots has no end");
-        if ((rc = take_range(r, first, last, master)) < 0)
+        if ((rc = assign_slot_range(r, first, last, master)) < 0)
             return rc;
     }
     return HF_OK;
 }
 
-static hf_status read_shards_entry(struct reader *r, struct hf_resp_value entry)
+static hf_status read_shards_entry(struct map_reader *r, struct hf_resp_value entry)
 {
     struct hf_resp_value slots, nodes;
     uint16_t master = HF_NO_NODE;
@@ -380,15 +380,15 @@ static hf_status read_shards_entry(struct reader *r, struct hf_resp_value entry)
         return fail_entry(r, "it is not a shard with slots and nodes");
     if (hf_resp_count(slots) > 0 && hf_resp_count(nodes) == 0)
         return fail_entry(r, "a range of slots has no node");
-    if ((rc = take_shards_nodes(r, nodes, &master)) < 0)
+    if ((rc = add_shards_nodes(r, nodes, &master)) < 0)
         return rc;
-    return take_shards_slots(r, slots, master);
+    return assign_shards_slots(r, slots, master);
 }
 
 /* ---- all ---- */
 
-static hf_status refuse_reply(const struct reader *r,
-                              struct hf_resp_value reply)
+static hf_status fail_not_an_array(const struct map_reader *r,
+                                   struct hf_resp_value reply)
 {
     struct hf_text text;
     char quoted[256];
@@ -402,35 +402,35 @@ static hf_status refuse_reply(const struct reader *r,
                         r->command);
 }
 
-static hf_status read_entries(struct reader *r, struct hf_resp_value reply,
-                              hf_status (*read)(struct reader *,
-                                                struct hf_resp_value))
+static hf_status read_entries_with(struct map_reader *r, struct hf_resp_value reply,
+                                   hf_status (*read)(struct map_reader *,
+                                                     struct hf_resp_value))
 {
     struct hf_resp_iter entries = hf_resp_children(reply);
     struct hf_resp_value entry;
     hf_status rc;
 
     if (hf_resp_type(reply) != HF_RESP_ARRAY)
-        return refuse_reply(r, reply);
+        return fail_not_an_array(r, reply);
     while (hf_resp_next(&entries, &entry)) {
-        r->entry++;
+        r->entry_number++;
         if ((rc = read(r, entry)) < 0)
             return rc;
     }
     return HF_OK;
 }
 
-static hf_status read_map(struct hf_slot_map **out, struct reader *r,
-                          struct hf_resp_value reply,
-                          hf_status (*read)(struct reader *,
-                                            struct hf_resp_value))
+static hf_status read_map_with(struct hf_slot_map **out, struct map_reader *r,
+                               struct hf_resp_value reply,
+                               hf_status (*read)(struct map_reader *,
+                                                 struct hf_resp_value))
 {
     hf_status rc;
 
-    r->map = hf_slot_map_new(r->from->mem);
+    r->map = hf_slot_map_new(r->source->mem);
     if (!r->map)
         return hf_error_set(r->err, HF_E_NOMEM, "no memory for the slot map");
-    rc = read_entries(r, reply, read);
+    rc = read_entries_with(r, reply, read);
     if (rc == HF_OK)
         *out = r->map; /* last: a failure leaves *out alone */
     else
@@ -443,9 +443,9 @@ hf_status hf_slot_map_from_slots(struct hf_slot_map **out,
                                  struct hf_resp_value reply,
                                  struct hf_error *err)
 {
-    struct reader r = {.from = from, .command = "CLUSTER SLOTS", .err = err};
+    struct map_reader r = {.source = from, .command = "CLUSTER SLOTS", .err = err};
 
-    return read_map(out, &r, reply, read_slots_entry);
+    return read_map_with(out, &r, reply, read_slots_entry);
 }
 
 hf_status hf_slot_map_from_shards(struct hf_slot_map **out,
@@ -453,7 +453,7 @@ hf_status hf_slot_map_from_shards(struct hf_slot_map **out,
                                   struct hf_resp_value reply,
                                   struct hf_error *err)
 {
-    struct reader r = {.from = from, .command = "CLUSTER SHARDS", .err = err};
+    struct map_reader r = {.source = from, .command = "CLUSTER SHARDS", .err = err};
 
-    return read_map(out, &r, reply, read_shards_entry);
+    return read_map_with(out, &r, reply, read_shards_entry);
 }

@@ -8,13 +8,13 @@
 #include "net/route/server.h"
 #include "net/route/silence.h"
 
-static struct hf_subscription *subscription_of(struct hf_list *node)
+static struct hf_subscription *subscription_of_route_node(struct hf_list *node)
 {
     return HF_OWNER_OF(node, struct hf_subscription, route_node);
 }
 
 /* on_change comes last: the owner may free it there. */
-static void move_to(struct hf_subscription *s, struct hf_server *target)
+static void move_to_server(struct hf_subscription *s, struct hf_server *target)
 {
     bool was_live = s->pubsub && s->is_live;
 
@@ -34,7 +34,7 @@ static void move_subscription(struct hf_router *router, struct hf_subscription *
     if (target && s->pubsub == target->pubsub)
         hf_pubsub_retry(s);
     else if (target)
-        move_to(s, target);
+        move_to_server(s, target);
 }
 
 /* One that is dropped meanwhile leaves either list. */
@@ -46,7 +46,7 @@ void hf_router_move_subscriptions(struct hf_router *router)
     hf_list_init(&list);
     hf_list_join(&list, &router->subscriptions);
     while (!hf_list_is_empty(&list)) {
-        struct hf_subscription *s = subscription_of(list.next);
+        struct hf_subscription *s = subscription_of_route_node(list.next);
 
         hf_list_remove(&s->route_node);
         hf_list_push(&router->subscriptions, &s->route_node);
@@ -60,7 +60,7 @@ bool hf_router_has_waiting_subscription(struct hf_router *router)
     HF_ASSERT(hf_loop_is_locked(router->loop));
     for (struct hf_list *l = router->subscriptions.next;
          l != &router->subscriptions; l = l->next) {
-        const struct hf_subscription *s = subscription_of(l);
+        const struct hf_subscription *s = subscription_of_route_node(l);
         struct hf_server *target = NULL;
 
         if (s->is_live)
@@ -82,7 +82,7 @@ hf_status hf_router_subscribe(struct hf_router *router, struct hf_subscription *
         return HF_E_FORKED;
     s->slot = slot;
     s->pubsub = NULL;
-    s->order = NULL;
+    s->pending_order = NULL;
     s->is_live = false;
     /* If there is no memory for the server, the next map tries again. */
     (void)hf_router_target(&target, router, slot);
@@ -109,7 +109,7 @@ void hf_router_end_subscriptions(struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     while (!hf_list_is_empty(&router->subscriptions))
-        hf_router_unsubscribe(subscription_of(router->subscriptions.next));
+        hf_router_unsubscribe(subscription_of_route_node(router->subscriptions.next));
 }
 
 bool hf_router_subscriptions_are_idle(const struct hf_router *router)

@@ -8,9 +8,9 @@
 #include "net/route/refusal.h"
 #include "net/route/server.h"
 
-#define ATTENTIVE_MS 40000      /* sentinels wait 30 s by default (down-after-milliseconds),
+#define DETECT_SWITCH_MS 40000  /* sentinels wait 30 s by default (down-after-milliseconds),
                                    nodes of a cluster 15 s */
-#define DEMOTED_AGAIN_MS 1000   /* the address of a replica must not cause a renewal of
+#define DEMOTED_REPEAT_MS 1000  /* the address of a replica must not cause a renewal of
                                    all holds with each command */
 
 static void report_switched(struct hf_router *router, const struct hf_switched *which)
@@ -42,14 +42,14 @@ static bool is_same_node(const struct hf_node *a, const struct hf_node *b)
 }
 
 /* A pair of nodes in two maps. Most slots have the same pair as the slot before. */
-struct pair {
+struct node_pair {
     uint16_t from, to;
     bool is_switched, is_sudden;
 };
 
-static void compare_maps(struct pair *pair, struct hf_router *router,
-                         const struct hf_slot_map *old,
-                         const struct hf_slot_map *map)
+static void compare_nodes_of_slot(struct node_pair *pair, struct hf_router *router,
+                                  const struct hf_slot_map *old,
+                                  const struct hf_slot_map *map)
 {
     const struct hf_node *from = &old->nodes[pair->from];
     const struct hf_node *to = &map->nodes[pair->to];
@@ -60,25 +60,25 @@ static void compare_maps(struct pair *pair, struct hf_router *router,
         pair->is_switched && !is_same_node(from, to) && has_answered_until_now(router, from);
 }
 
-static bool find_switched(struct hf_switched *which, struct hf_router *router,
-                          const struct hf_slot_map *old,
-                          const struct hf_slot_map *map)
+static bool find_switched_slots(struct hf_switched *which, struct hf_router *router,
+                                const struct hf_slot_map *old,
+                                const struct hf_slot_map *map)
 {
-    struct pair pair = {.from = HF_NO_NODE};
+    struct node_pair pair = {.from = HF_NO_NODE};
     bool is_any = false;
 
     for (unsigned slot = 0; slot < HF_SLOTS; slot++) {
-        if (old->owner[slot] == HF_NO_NODE || map->owner[slot] == HF_NO_NODE)
+        if (old->slot_owners[slot] == HF_NO_NODE || map->slot_owners[slot] == HF_NO_NODE)
             continue;
-        if (pair.from != old->owner[slot] || pair.to != map->owner[slot]) {
-            pair.from = old->owner[slot];
-            pair.to = map->owner[slot];
-            compare_maps(&pair, router, old, map);
+        if (pair.from != old->slot_owners[slot] || pair.to != map->slot_owners[slot]) {
+            pair.from = old->slot_owners[slot];
+            pair.to = map->slot_owners[slot];
+            compare_nodes_of_slot(&pair, router, old, map);
         }
         if (pair.is_switched)
-            set_slot_bit(which->slots, slot);
-        if (pair.is_sudden || (pair.is_switched && router->former_answered))
-            set_slot_bit(which->sudden, slot);
+            set_slot_bit(which->switched_slots, slot);
+        if (pair.is_sudden || (pair.is_switched && router->had_former_answered))
+            set_slot_bit(which->sudden_slots, slot);
         is_any |= pair.is_switched;
     }
     return is_any;
@@ -87,18 +87,18 @@ static bool find_switched(struct hf_switched *which, struct hf_router *router,
 void hf_switched_by_map(struct hf_router *router, const struct hf_slot_map *map)
 {
     const struct hf_slot_map *old =
-        router->map ? router->map : router->former;
+        router->map ? router->map : router->former_map;
     struct hf_switched which;
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
     if (!old)
         return;
     memset(&which, 0, sizeof which);
-    if (find_switched(&which, router, old, map))
+    if (find_switched_slots(&which, router, old, map))
         report_switched(router, &which);
-    router->former_answered = false;
-    hf_slot_map_free(router->former);
-    router->former = NULL;
+    router->had_former_answered = false;
+    hf_slot_map_free(router->former_map);
+    router->former_map = NULL;
 }
 
 void hf_switched_forget(struct hf_router *router)
@@ -109,9 +109,9 @@ void hf_switched_forget(struct hf_router *router)
     if (!router->map)
         return;
     node = hf_slot_map_target(router->map, 0);
-    router->former_answered = node && has_answered_until_now(router, node);
-    hf_slot_map_free(router->former);
-    router->former = router->map;
+    router->had_former_answered = node && has_answered_until_now(router, node);
+    hf_slot_map_free(router->former_map);
+    router->former_map = router->map;
     router->map = NULL;
 }
 
@@ -126,20 +126,20 @@ void hf_switched_by_moved(struct hf_router *router, uint16_t slot,
     if (!node || (node->port == port && strcmp(node->host, host) == 0))
         return;
     memset(&which, 0, sizeof which);
-    set_slot_bit(which.slots, slot);
+    set_slot_bit(which.switched_slots, slot);
     if (has_answered_until_now(router, node))
-        set_slot_bit(which.sudden, slot);
+        set_slot_bit(which.sudden_slots, slot);
     report_switched(router, &which);
 }
 
 /* ---- a server that the URL names (SWITCHED-3) ---- */
 
-static void report_all(struct hf_router *router, bool is_sudden)
+static void report_all_slots_switched(struct hf_router *router, bool is_sudden)
 {
     struct hf_switched which;
 
-    memset(which.slots, 0xff, sizeof which.slots);
-    memset(which.sudden, is_sudden ? 0xff : 0, sizeof which.sudden);
+    memset(which.switched_slots, 0xff, sizeof which.switched_slots);
+    memset(which.sudden_slots, is_sudden ? 0xff : 0, sizeof which.sudden_slots);
     report_switched(router, &which);
 }
 
@@ -150,22 +150,22 @@ void hf_switched_refused(struct hf_command *command, struct hf_resp_value error)
     int64_t now = hf_loop_now(router->loop);
 
     HF_ASSERT(hf_loop_is_locked(command->router->loop));
-    if (server != router->only || !hf_refusal_is(error, "READONLY") ||
-        (server->demoted_ms != 0 &&
-         now - server->demoted_ms < DEMOTED_AGAIN_MS))
+    if (server != router->only_server || !hf_refusal_is(error, "READONLY") ||
+        (server->last_readonly_ms != 0 &&
+         now - server->last_readonly_ms < DEMOTED_REPEAT_MS))
         return;
-    server->demoted_ms = now;
-    server->is_demoted = true;
-    report_all(router, true);
+    server->last_readonly_ms = now;
+    server->is_last_reply_readonly = true;
+    report_all_slots_switched(router, true);
 }
 
 void hf_switched_answered(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
-    if (!server->is_demoted)
+    if (!server->is_last_reply_readonly)
         return;
-    server->is_demoted = false;
-    report_all(server->router, false);
+    server->is_last_reply_readonly = false;
+    report_all_slots_switched(server->router, false);
 }
 
 /* ---- a master that is away (SWITCHED-4) ---- */
@@ -173,14 +173,14 @@ void hf_switched_answered(struct hf_server *server)
 void hf_switched_lost(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
-    if (server->is_target)
-        server->router->lost_ms = hf_loop_now(server->router->loop);
+    if (server->serves_slots)
+        server->router->last_master_lost_ms = hf_loop_now(server->router->loop);
 }
 
-static bool is_one_down(const struct hf_router *router)
+static bool is_master_down(const struct hf_router *router)
 {
     for (const struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        if (s->is_target && s->has_answered && !hf_link_is_up(s->link))
+        if (s->serves_slots && s->has_answered && !hf_link_is_up(s->link))
             return true;
     return false;
 }
@@ -190,15 +190,15 @@ bool hf_switched_is_awaited(const struct hf_router *router)
     const struct hf_router_options *o = &router->options;
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    return router->lost_ms != 0 &&
-           hf_loop_now(router->loop) - router->lost_ms < ATTENTIVE_MS &&
-           o->is_attentive && o->is_attentive(o->ctx) &&
-           (!router->map || is_one_down(router));
+    return router->last_master_lost_ms != 0 &&
+           hf_loop_now(router->loop) - router->last_master_lost_ms < DETECT_SWITCH_MS &&
+           o->must_detect_switch && o->must_detect_switch(o->ctx) &&
+           (!router->map || is_master_down(router));
 }
 
 void hf_switched_fini(struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    hf_slot_map_free(router->former);
-    router->former = NULL;
+    hf_slot_map_free(router->former_map);
+    router->former_map = NULL;
 }

@@ -10,7 +10,7 @@
  *             answers after that (the connection is replaced: replace.h).
  * SWITCHED-4  While the owner is attentive (options.is_attentive), a master whose
  *             connection has ended is a reason to request the map repeatedly, for
- *             ATTENTIVE_MS. A later failover is detected by the next command. */
+ *             DETECT_SWITCH_MS. A later failover is detected by the next command. */
 #ifndef HF_SWITCHED_H
 #define HF_SWITCHED_H
 

@@ -25,17 +25,17 @@ void hf_seeds_describe(const struct hf_seeds *seeds, const char *prefix,
 {
     size_t len = (size_t)snprintf(dst, room, "%s", prefix);
 
-    for (uint32_t i = 0; i < seeds->count && len < room; i++)
+    for (uint32_t i = 0; i < seeds->hosts_count && len < room; i++)
         len += (size_t)snprintf(dst + len, room - len, "%s%s:%u", i ? "," : " ",
-                                seeds->list[i].host, seeds->list[i].port);
+                                seeds->hosts[i].host, seeds->hosts[i].port);
 }
 
 uint32_t hf_seeds_find(const struct hf_seeds *seeds, const char *host, uint16_t port)
 {
     uint32_t i = 0;
 
-    while (i < seeds->count &&
-           (seeds->list[i].port != port || strcmp(seeds->list[i].host, host) != 0))
+    while (i < seeds->hosts_count &&
+           (seeds->hosts[i].port != port || strcmp(seeds->hosts[i].host, host) != 0))
         i++;
     return i;
 }

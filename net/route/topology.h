@@ -1,7 +1,7 @@
 /* The differences between topologies, as a table of functions. topology_standalone.c,
  * topology_cluster.c, topology_sentinel.c and topology_replicas.c each define one table;
  * no other file distinguishes topologies. Private to net/. All functions are [locked],
- * except `slot`. */
+ * except `slot_of_key`. */
 #ifndef HF_TOPOLOGY_H
 #define HF_TOPOLOGY_H
 
@@ -30,10 +30,10 @@ struct hf_topology {
 
     /* Each round queries all seeds at once, and keeps their connections. The map is used when
      * all have replied or failed, when the others were silent for this time (ROUND-3), or when
-     * is_settled returns true: no reply of a silent seed can change the map.
+     * is_choice_certain returns true: no reply of a silent seed can change the map.
      * 0: the first good map is used, and the time of ROUND-3 is the connect timeout. */
     int64_t collect_replies_ms;
-    bool (*is_settled)(struct hf_router *router);
+    bool (*is_choice_certain)(struct hf_router *router);
 
     /* Writes the router's address, for messages. */
     void (*describe)(const struct hf_router *router, char *dst, size_t room);
@@ -41,19 +41,19 @@ struct hf_topology {
     /* start - sets what is known before the first query; fini - frees it, also after a
      * failure. */
     hf_status (*start)(struct hf_router *router, struct hf_error *err);
-    void (*fini)(struct hf_router *router);
+    void (*free_state)(struct hf_router *router);
 
     /* Returns the slot of a key; NULL: every key is in slot 0. Any thread. */
-    uint16_t (*slot)(const void *key, size_t len);
+    uint16_t (*slot_of_key)(const void *key, size_t len);
 
     /* Queries a server for the map. hf_discover_found or hf_discover_failed is called
      * once. HF_E_NOMEM, HF_E_LIMIT: neither is called. NULL: there is no map. */
-    hf_status (*query)(struct hf_server *server, int64_t deadline_ms);
+    hf_status (*query_server)(struct hf_server *server, int64_t deadline_ms);
 
     /* While a query is pending: why there is no reply yet; and the server whose reply
      * is awaited, which is the queried one or one that it named. */
-    void (*explain)(const struct hf_server *server, struct hf_error *out);
-    const struct hf_server *(*awaits)(const struct hf_server *server);
+    void (*explain_pending_query)(const struct hf_server *server, struct hf_error *out);
+    const struct hf_server *(*server_awaited)(const struct hf_server *server);
 
     /* An attempt to connect to a queried server failed. NULL: the query is pending until
      * a later attempt. */
@@ -66,8 +66,8 @@ struct hf_topology {
     void (*on_doubt)(struct hf_server *server);
 
     /* Classifies an error reply; HF_VERDICT_REDIRECT sets *out. Pure. */
-    enum hf_verdict (*judge)(struct hf_redirection *out,
-                             struct hf_resp_value reply);
+    enum hf_verdict (*classify_error_reply)(struct hf_redirection *out,
+                                            struct hf_resp_value reply);
 };
 
 extern const struct hf_topology hf_topology_standalone;

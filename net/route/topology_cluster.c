@@ -15,8 +15,8 @@
 
 enum { INFO, SHARDED, SLOTS, SHARDS };
 
-static void query_failed(struct hf_server *server, bool is_final, hf_status status,
-                         const char *what)
+static void report_failed_query(struct hf_server *server, bool is_final, hf_status status,
+                                const char *what)
 {
     struct hf_error why;
 
@@ -25,8 +25,8 @@ static void query_failed(struct hf_server *server, bool is_final, hf_status stat
 }
 
 /* "ERR This instance has cluster support disabled" and its like: for good. */
-static void query_was_refused(struct hf_server *server,
-                              struct hf_resp_value reply)
+static void report_refused_query(struct hf_server *server,
+                                 struct hf_resp_value reply)
 {
     bool is_temporary_failure = hf_resp_error_is(reply, "LOADING") ||
                       hf_resp_error_is(reply, "BUSY");
@@ -40,10 +40,10 @@ static void query_was_refused(struct hf_server *server,
                    hf_resp_error_is(reply, "ERR")
                        ? "; is this a single server? Its URL is redis://"
                        : "");
-    query_failed(server, !is_temporary_failure, HF_E_SERVER, what);
+    report_failed_query(server, !is_temporary_failure, HF_E_SERVER, what);
 }
 
-static void query_unanswered(struct hf_server *server)
+static void report_unanswered_query(struct hf_server *server)
 {
     struct hf_error why;
 
@@ -51,14 +51,14 @@ static void query_unanswered(struct hf_server *server)
     hf_discover_failed(server, hf_link_is_refused(server->link), &why);
 }
 
-static void on_info(struct hf_request *request, enum hf_outcome outcome,
-                    struct hf_resp_value reply)
+static void on_cluster_info_reply(struct hf_request *request, enum hf_outcome outcome,
+                                  struct hf_resp_value reply)
 {
     struct hf_server *server = hf_probe_request_ended(request, INFO);
 
     server->probe.has_info =
         outcome == HF_ANSWERED &&
-        hf_cluster_info_read(&server->probe.info, reply);
+        hf_cluster_info_read(&server->probe.cluster_info, reply);
 }
 
 /* This is how Redisson decides it. It may be wrong. */
@@ -75,34 +75,34 @@ static void report_plain_notifications(struct hf_server *server)
         router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &why);
 }
 
-static void on_sharded(struct hf_request *request, enum hf_outcome outcome,
-                       struct hf_resp_value reply)
+static void on_shardnumsub_reply(struct hf_request *request, enum hf_outcome outcome,
+                                 struct hf_resp_value reply)
 {
     struct hf_server *server = hf_probe_request_ended(request, SHARDED);
 
-    if (outcome != HF_ANSWERED || server->router->is_known)
+    if (outcome != HF_ANSWERED || server->router->was_map_known)
         return;
     server->router->is_sharded = !hf_resp_is_error(reply);
     if (hf_resp_error_is(reply, "NOPERM"))
         report_plain_notifications(server);
 }
 
-static hf_status query_shards(struct hf_server *server, int64_t deadline_ms)
+static hf_status query_shardnumsub(struct hf_server *server, int64_t deadline_ms)
 {
     static const struct hf_resp_arg argv[] = {
         {"PUBSUB", 6}, {"SHARDNUMSUB", 11}, {"0", 1}};
     struct hf_router *router = server->router;
 
-    if (router->is_known || router->seeds->sharded == HF_SHARDED_OFF)
+    if (router->was_map_known || router->seeds->sharded == HF_SHARDED_OFF)
         return HF_OK;
     if (router->seeds->sharded != HF_SHARDED_ON)
         return hf_probe_send(server, SHARDED, server->link, argv, 3,
-                             deadline_ms, on_sharded);
+                             deadline_ms, on_shardnumsub_reply);
     router->is_sharded = true;
     return HF_OK;
 }
 
-static struct hf_slot_map_source source_of(const struct hf_server *server)
+static struct hf_slot_map_source slot_map_source_of(const struct hf_server *server)
 {
     return (struct hf_slot_map_source){
         .mem = server->router->mem,
@@ -115,36 +115,37 @@ typedef hf_status read_map(struct hf_slot_map **out,
                            const struct hf_slot_map_source *from,
                            struct hf_resp_value reply, struct hf_error *err);
 
-static void use_map(struct hf_server *server, read_map *read,
-                    struct hf_resp_value reply)
+static void read_and_report_map(struct hf_server *server, read_map *read,
+                                struct hf_resp_value reply)
 {
-    struct hf_slot_map_source source = source_of(server);
+    struct hf_slot_map_source source = slot_map_source_of(server);
     struct hf_slot_map *map;
     struct hf_error err;
     hf_status rc = read(&map, &source, reply, &err);
 
     if (rc < 0) {
-        query_failed(server, false, rc, err.text);
+        report_failed_query(server, false, rc, err.text);
         return;
     }
     hf_announced_replace_in_map(server, map);
-    (void)snprintf(map->from, sizeof map->from, "%s", hf_link_address(server->link));
+    (void)snprintf(map->sender_address, sizeof map->sender_address, "%s",
+                   hf_link_address(server->link));
     if (server->probe.has_info)
-        map->info = server->probe.info;
+        map->cluster_info = server->probe.cluster_info;
     hf_discover_found(server, map);
 }
 
-static void on_shards(struct hf_request *request, enum hf_outcome outcome,
-                      struct hf_resp_value reply)
+static void on_cluster_shards_reply(struct hf_request *request, enum hf_outcome outcome,
+                                    struct hf_resp_value reply)
 {
     struct hf_server *server = hf_probe_request_ended(request, SHARDS);
 
     if (outcome != HF_ANSWERED)
-        query_unanswered(server);
+        report_unanswered_query(server);
     else if (hf_resp_is_error(reply))
-        query_was_refused(server, reply);
+        report_refused_query(server, reply);
     else
-        use_map(server, hf_slot_map_from_shards, reply);
+        read_and_report_map(server, hf_slot_map_from_shards, reply);
 }
 
 static hf_status query_cluster(struct hf_server *server, unsigned index,
@@ -159,7 +160,7 @@ static hf_status query_cluster(struct hf_server *server, unsigned index,
 }
 
 /* A server that has only CLUSTER SHARDS says that it does not know SLOTS. */
-static bool lacks_slots(struct hf_resp_value reply)
+static bool is_unknown_cluster_slots(struct hf_resp_value reply)
 {
     static const char unknown[] = "ERR unknown subcommand";
     const char *ptr = "";
@@ -170,21 +171,22 @@ static bool lacks_slots(struct hf_resp_value reply)
            strncasecmp(ptr, unknown, sizeof unknown - 1) == 0;
 }
 
-static void on_slots(struct hf_request *request, enum hf_outcome outcome,
-                     struct hf_resp_value reply)
+static void on_cluster_slots_reply(struct hf_request *request, enum hf_outcome outcome,
+                                   struct hf_resp_value reply)
 {
     struct hf_server *server = hf_probe_request_ended(request, SLOTS);
 
     if (outcome != HF_ANSWERED)
-        query_unanswered(server);
-    else if (hf_resp_is_error(reply) && lacks_slots(reply) &&
-             query_cluster(server, SHARDS, "SHARDS", request->deadline_ms, on_shards) ==
+        report_unanswered_query(server);
+    else if (hf_resp_is_error(reply) && is_unknown_cluster_slots(reply) &&
+             query_cluster(server, SHARDS, "SHARDS", request->deadline_ms,
+                           on_cluster_shards_reply) ==
                  HF_OK)
         return;
     else if (hf_resp_is_error(reply))
-        query_was_refused(server, reply);
+        report_refused_query(server, reply);
     else
-        use_map(server, hf_slot_map_from_slots, reply);
+        read_and_report_map(server, hf_slot_map_from_slots, reply);
 }
 
 static hf_status query_map(struct hf_server *server, int64_t deadline_ms)
@@ -192,9 +194,9 @@ static hf_status query_map(struct hf_server *server, int64_t deadline_ms)
     hf_status rc;
 
     server->probe.has_info = false;
-    if ((rc = query_cluster(server, INFO, "INFO", deadline_ms, on_info)) == HF_OK &&
-        (rc = query_shards(server, deadline_ms)) == HF_OK)
-        rc = query_cluster(server, SLOTS, "SLOTS", deadline_ms, on_slots);
+    if ((rc = query_cluster(server, INFO, "INFO", deadline_ms, on_cluster_info_reply)) == HF_OK &&
+        (rc = query_shardnumsub(server, deadline_ms)) == HF_OK)
+        rc = query_cluster(server, SLOTS, "SLOTS", deadline_ms, on_cluster_slots_reply);
     if (rc < 0)
         hf_probe_cancel(server);
     return rc;
@@ -240,11 +242,11 @@ static enum hf_verdict classify_error_reply(struct hf_redirection *out,
 const struct hf_topology hf_topology_cluster = {
     .queries_nodes = true,
     .describe = describe_cluster,
-    .slot = hf_slot_of,
-    .query = query_map,
-    .explain = explain_pending_query,
-    .awaits = awaited_server,
+    .slot_of_key = hf_slot_of,
+    .query_server = query_map,
+    .explain_pending_query = explain_pending_query,
+    .server_awaited = awaited_server,
     .on_link_down = on_link_down,
     .on_doubt = on_doubt,
-    .judge = classify_error_reply,
+    .classify_error_reply = classify_error_reply,
 };

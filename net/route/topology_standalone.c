@@ -16,11 +16,11 @@ static hf_status start_standalone(struct hf_router *router, struct hf_error *err
 {
     const struct hf_url *url = &router->options.link.url;
     hf_status rc =
-        hf_server_get(&router->only, router, url->host, url->port, false);
+        hf_server_get(&router->only_server, router, url->host, url->port, false);
 
-    router->is_known = true;
-    if (rc < 0 && router->error.status == rc)
-        return hf_error_set(err, rc, "%s", router->error.text);
+    router->was_map_known = true;
+    if (rc < 0 && router->map_error.status == rc)
+        return hf_error_set(err, rc, "%s", router->map_error.text);
     return rc < 0 ? hf_error_set(err, rc, "%s", hf_net_status_text(rc)) : HF_OK;
 }
 
@@ -34,5 +34,5 @@ static enum hf_verdict classify_error_reply(struct hf_redirection *out,
 const struct hf_topology hf_topology_standalone = {
     .describe = describe_standalone,
     .start = start_standalone,
-    .judge = classify_error_reply,
+    .classify_error_reply = classify_error_reply,
 };

@@ -11,8 +11,8 @@ static void report_invalidated_key(const struct hf_router *router, const struct 
 }
 
 /* A push without keys has null in their place. */
-static void report_keys(struct hf_router *router, const struct hf_server *server,
-                        struct hf_resp_value push)
+static void report_invalidated_keys(struct hf_router *router, const struct hf_server *server,
+                                    struct hf_resp_value push)
 {
     struct hf_resp_value keys, key;
     const char *ptr;
@@ -36,8 +36,8 @@ bool hf_tracking_push(struct hf_router *router, const struct hf_server *server,
     HF_ASSERT(hf_loop_is_locked(router->loop));
     if (hf_resp_element(push, 0, &kind) < 0 || !hf_resp_is_text(kind, "invalidate", 10))
         return false;
-    router->invalidations++;
-    report_keys(router, server, push);
+    router->invalidation_pushes++;
+    report_invalidated_keys(router, server, push);
     return true;
 }
 
@@ -62,8 +62,8 @@ void hf_tracking_link_down(struct hf_router *router, struct hf_link *link)
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
     if (router->is_tracking)
-        hf_link_reconnect_once(link, options->is_attentive &&
-                                    options->is_attentive(options->ctx));
+        hf_link_reconnect_once(link, options->must_detect_switch &&
+                                    options->must_detect_switch(options->ctx));
 }
 
 hf_status hf_tracking_submit(struct hf_link *link, struct hf_request *request,

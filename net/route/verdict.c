@@ -11,7 +11,7 @@
 #include "net/route/server.h"
 
 /* To the address at which its sender was reached: it would say so again. */
-static bool is_to_itself(const struct hf_command *c, const struct hf_redirection *r)
+static bool is_redirected_to_itself(const struct hf_command *c, const struct hf_redirection *r)
 {
     return r->kind == HF_MOVED && r->port == c->server->port &&
            (r->host_kind == HF_HOST_SAME ||
@@ -21,9 +21,9 @@ static bool is_to_itself(const struct hf_command *c, const struct hf_redirection
 
 /* The map of the node may be wrong for a time, as in a failover; or the address
  * leads to several nodes. */
-static void note_names_itself(struct hf_command *c)
+static void record_redirection_to_itself(struct hf_command *c)
 {
-    c->was_put_off = c->names_itself = true;
+    c->is_error_temporary = c->was_redirected_to_itself = true;
     hf_announced_note_denied(c->server, c->slot);
     hf_replace_connections(c->server, "this node redirects to itself");
     hf_discover_want(c->router, NULL);
@@ -39,12 +39,12 @@ bool hf_verdict_ends_command(struct hf_command *c, enum hf_verdict verdict,
         hf_discover_want(c->router, NULL);
         return true;
     }
-    if (verdict == HF_VERDICT_RESULT || c->hops == HOPS_STOPPED)
+    if (verdict == HF_VERDICT_RESULT || c->redirections_followed == HOPS_STOPPED)
         return true;
-    if (verdict == HF_VERDICT_REDIRECT && is_to_itself(c, r)) {
-        note_names_itself(c);
+    if (verdict == HF_VERDICT_REDIRECT && is_redirected_to_itself(c, r)) {
+        record_redirection_to_itself(c);
         return true;
     }
-    c->was_put_off = c->hops >= HOPS_MAX; /* until the servers agree */
-    return c->was_put_off;
+    c->is_error_temporary = c->redirections_followed >= HOPS_MAX; /* until the servers agree */
+    return c->is_error_temporary;
 }

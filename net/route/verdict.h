@@ -12,9 +12,9 @@
 
 /* hf_verdict_ends_command - decides whether the error reply is passed to the owner of the
  *   command.
- *     verdict, r   what hf_topology.judge returned for `reply`
+ *     verdict, r   what hf_topology.classify_error_reply returned for `reply`
  *   True: it is passed on. If a new connection or a new map may help, they are
- *   requested; command->was_put_off and names_itself are set.
+ *   requested; command->is_error_temporary and names_itself are set.
  *   False: the caller sends the command to another server. */
 bool hf_verdict_ends_command(struct hf_command *command, enum hf_verdict verdict,
                              const struct hf_redirection *r, struct hf_resp_value reply);

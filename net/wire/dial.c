@@ -20,44 +20,44 @@
 
 /* ---- what went wrong ---- */
 
-static void add_text(struct hf_dial *d, const char *between, const char *text)
+static void append_to_reason(struct hf_dial *d, const char *between, const char *text)
 {
-    size_t len = strlen(d->why);
+    size_t len = strlen(d->failure_text);
 
-    (void)snprintf(d->why + len, sizeof d->why - len, "%s%s", between, text);
+    (void)snprintf(d->failure_text + len, sizeof d->failure_text - len, "%s%s", between, text);
 }
 
 /* The address is named where there are several. */
-static void note_failure(struct hf_dial *d, unsigned index, const char *why)
+static void append_failure_of_address(struct hf_dial *d, unsigned index, const char *why)
 {
     const struct hf_address *a = &d->race.addresses.list[index];
-    const char *between = d->why[0] ? "; " : "";
+    const char *between = d->failure_text[0] ? "; " : "";
     char text[NI_MAXHOST];
 
     if (d->race.addresses.count > 1 &&
         getnameinfo((const struct sockaddr *)&a->storage, a->len, text,
                     sizeof text, NULL, 0, NI_NUMERICHOST) == 0) {
-        add_text(d, between, text);
+        append_to_reason(d, between, text);
         between = ": ";
     }
-    add_text(d, between, why);
+    append_to_reason(d, between, why);
 }
 
 char *hf_dial_error(const struct hf_dial *d, char *dst, size_t room)
 {
-    bool is_over = !d->resolve && hf_race_is_lost(&d->race);
+    bool is_over = !d->pending_lookup && hf_race_is_lost(&d->race);
     bool is_found = d->race.addresses.count > 0;
 
     (void)snprintf(dst, room, "cannot %s%s%s%s",
                    is_found ? "connect" : "resolve the name",
-                   is_over ? "" : " in time", d->why[0] ? ": " : "",
-                   d->why); /* cut is fine */
+                   is_over ? "" : " in time", d->failure_text[0] ? ": " : "",
+                   d->failure_text); /* cut is fine */
     return dst;
 }
 
 /* ---- ending ---- */
 
-static void racer_stop(struct hf_racer *racer)
+static void stop_racer(struct hf_racer *racer)
 {
     if (racer->io.fd < 0)
         return;
@@ -68,11 +68,11 @@ static void racer_stop(struct hf_racer *racer)
 
 void hf_dial_stop(struct hf_dial *d)
 {
-    hf_resolve_cancel(d->resolve);
-    d->resolve = NULL;
+    hf_resolve_cancel(d->pending_lookup);
+    d->pending_lookup = NULL;
     hf_loop_disarm(d->loop, &d->timer);
     for (unsigned i = 0; i < d->race.addresses.count; i++)
-        racer_stop(&d->racers[i]);
+        stop_racer(&d->racers[i]);
 }
 
 static void finish_dial(struct hf_dial *d, int fd)
@@ -83,10 +83,10 @@ static void finish_dial(struct hf_dial *d, int fd)
 
 /* ---- racing ---- */
 
-static void on_ready(struct hf_io *io, int events);
+static void on_socket_ready(struct hf_io *io, int events);
 
 /* NULL: it runs. */
-static const char *racer_start(struct hf_racer *racer,
+static const char *start_racer(struct hf_racer *racer,
                                const struct hf_address *a)
 {
     hf_status rc;
@@ -95,7 +95,7 @@ static const char *racer_start(struct hf_racer *racer,
     if (hf_socket_connect(&fd, (const struct sockaddr *)&a->storage, a->len) <
         0)
         return strerror(errno);
-    racer->io = (struct hf_io){.fd = fd, .events = HF_WRITE, .ready = on_ready};
+    racer->io = (struct hf_io){.fd = fd, .events = HF_WRITE, .ready = on_socket_ready};
     rc = hf_loop_watch(racer->dial->loop, &racer->io);
     if (rc == HF_OK)
         return NULL;
@@ -104,9 +104,9 @@ static const char *racer_start(struct hf_racer *racer,
     return hf_net_status_text(rc);
 }
 
-static void address_failed(struct hf_dial *d, unsigned index, const char *why)
+static void handle_failed_address(struct hf_dial *d, unsigned index, const char *why)
 {
-    note_failure(d, index, why);
+    append_failure_of_address(d, index, why);
     hf_race_failed(&d->race, hf_loop_now(d->loop));
 }
 
@@ -117,9 +117,9 @@ static void start_due_attempts(struct hf_dial *d)
     int i;
 
     while ((i = hf_race_next(&d->race, hf_loop_now(d->loop))) >= 0) {
-        why = racer_start(&d->racers[i], &d->race.addresses.list[i]);
+        why = start_racer(&d->racers[i], &d->race.addresses.list[i]);
         if (why)
-            address_failed(d, (unsigned)i, why);
+            handle_failed_address(d, (unsigned)i, why);
     }
     if (hf_race_is_lost(&d->race))
         finish_dial(d, -1);
@@ -127,22 +127,22 @@ static void start_due_attempts(struct hf_dial *d)
         hf_loop_arm(d->loop, &d->timer, hf_race_due_ms(&d->race));
 }
 
-static void on_timer(struct hf_timer *timer)
+static void on_attempt_timer(struct hf_timer *timer)
 {
     start_due_attempts(HF_OWNER_OF(timer, struct hf_dial, timer));
 }
 
-static void racer_connected(struct hf_dial *d, struct hf_racer *racer)
+static void finish_with_racer(struct hf_dial *d, struct hf_racer *racer)
 {
     int fd = racer->io.fd;
 
-    d->winner = (unsigned)(racer - d->racers);
+    d->winner_index = (unsigned)(racer - d->racers);
     hf_loop_unwatch(d->loop, &racer->io);
     racer->io.fd = -1;
     finish_dial(d, fd);
 }
 
-static void on_ready(struct hf_io *io, int events)
+static void on_socket_ready(struct hf_io *io, int events)
 {
     struct hf_racer *racer = HF_OWNER_OF(io, struct hf_racer, io);
     struct hf_dial *d = racer->dial;
@@ -150,17 +150,17 @@ static void on_ready(struct hf_io *io, int events)
 
     (void)events;
     if (error == 0) {
-        racer_connected(d, racer);
+        finish_with_racer(d, racer);
         return;
     }
-    racer_stop(racer);
-    address_failed(d, (unsigned)(racer - d->racers), strerror(error));
+    stop_racer(racer);
+    handle_failed_address(d, (unsigned)(racer - d->racers), strerror(error));
     start_due_attempts(d);
 }
 
 /* ---- addresses ---- */
 
-static void unix_address(struct hf_addresses *out, const struct hf_url *url)
+static void make_unix_address(struct hf_addresses *out, const struct hf_url *url)
 {
     struct sockaddr_un un;
 
@@ -170,16 +170,16 @@ static void unix_address(struct hf_addresses *out, const struct hf_url *url)
     out->count = 1;
 }
 
-static bool is_address(const struct hf_url *url, struct hf_addresses *out)
+static bool get_address_without_lookup(const struct hf_url *url, struct hf_addresses *out)
 {
     if (url->kind != HF_URL_UNIX)
         return hf_resolve_literal(url->host, url->port, out);
-    unix_address(out, url);
+    make_unix_address(out, url);
     return true;
 }
 
 /* The name cannot be resolved. */
-static void use_ip(struct hf_dial *d)
+static void race_known_ip(struct hf_dial *d)
 {
     struct hf_addresses address = {.count = 0};
 
@@ -192,26 +192,26 @@ static void on_resolved(void *ctx, const struct hf_addresses *found,
 {
     struct hf_dial *d = ctx;
 
-    d->resolve = NULL;
-    d->found_ms = hf_loop_now(d->loop);
+    d->pending_lookup = NULL;
+    d->resolved_ms = hf_loop_now(d->loop);
     if (found) {
         hf_race_begin(&d->race, found, hf_loop_now(d->loop));
     } else {
-        add_text(d, "", why_not);
-        use_ip(d);
+        append_to_reason(d, "", why_not);
+        race_known_ip(d);
     }
     start_due_attempts(d);
 }
 
 /* Is it on its way? */
-static bool start_resolving(struct hf_dial *d)
+static bool start_name_lookup(struct hf_dial *d)
 {
-    hf_status rc = hf_resolve_start(&d->resolve, d->loop, d->url->host,
+    hf_status rc = hf_resolve_start(&d->pending_lookup, d->loop, d->url->host,
                                     d->url->port, on_resolved, d);
 
     if (rc < 0)
-        add_text(d, "",
-                 rc == HF_E_SYSTEM ? strerror(errno) : hf_net_status_text(rc));
+        append_to_reason(d, "",
+                         rc == HF_E_SYSTEM ? strerror(errno) : hf_net_status_text(rc));
     return rc == HF_OK;
 }
 
@@ -225,7 +225,7 @@ void hf_dial_init(struct hf_dial *d, struct hf_loop *loop,
     d->loop = loop;
     d->url = url;
     d->done = done;
-    d->timer.fire = on_timer;
+    d->timer.fire = on_attempt_timer;
     for (unsigned i = 0; i < HF_ADDRESSES_MAX; i++)
         d->racers[i] = (struct hf_racer){.dial = d, .io.fd = -1};
 }
@@ -234,18 +234,18 @@ void hf_dial_start(struct hf_dial *d)
 {
     struct hf_addresses addresses = {.count = 0};
     int64_t now = hf_loop_now(d->loop);
-    bool is_known = is_address(d->url, &addresses);
+    bool is_known = get_address_without_lookup(d->url, &addresses);
 
-    d->why[0] = '\0';
-    d->found_ms = 0;
+    d->failure_text[0] = '\0';
+    d->resolved_ms = 0;
     hf_race_begin(&d->race, &addresses, now);
-    if (is_known || !start_resolving(d))
+    if (is_known || !start_name_lookup(d))
         hf_loop_arm(d->loop, &d->timer, now);
 }
 
 void hf_dial_worked(struct hf_dial *d)
 {
-    hf_race_worked(&d->race, d->winner);
+    hf_race_worked(&d->race, d->winner_index);
 }
 
 void hf_dial_avoid_address(struct hf_dial *d)
@@ -256,5 +256,5 @@ void hf_dial_avoid_address(struct hf_dial *d)
 void hf_dial_adopt(struct hf_dial *d, const struct hf_dial *from)
 {
     d->race = from->race;
-    d->winner = from->winner;
+    d->winner_index = from->winner_index;
 }

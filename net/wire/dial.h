@@ -16,16 +16,16 @@ struct hf_dial {
     const struct hf_url *url;
     void (*done)(struct hf_dial *dial, int fd);
 
-    struct hf_resolve *resolve;   /* NULL: not resolving */
-    struct hf_timer timer;        /* when another address may start */
+    struct hf_resolve *pending_lookup; /* NULL: not resolving */
+    struct hf_timer timer;             /* when another address may start */
     struct hf_race race;
     struct hf_racer {             /* one for each of race.addresses */
         struct hf_dial *dial;
         struct hf_io io;          /* io.fd < 0: not running */
     } racers[HF_ADDRESSES_MAX];
-    int64_t found_ms;             /* when the name was resolved; 0: not in this attempt */
-    unsigned winner;
-    char why[DIAL_WHY_MAX];
+    int64_t resolved_ms;          /* when the name was resolved; 0: not in this attempt */
+    unsigned winner_index;
+    char failure_text[DIAL_WHY_MAX];
 };
 
 /* hf_dial_init  - initializes an idle dial; `url` is borrowed as long as the dial exists.

@@ -13,20 +13,20 @@ static sa_family_t family_of_address(const struct hf_address *a)
     return a->storage.ss_family;
 }
 
-static bool is_same(const struct hf_address *a, const struct hf_address *b)
+static bool is_same_address(const struct hf_address *a, const struct hf_address *b)
 {
     return a->len == b->len && memcmp(&a->storage, &b->storage, a->len) == 0;
 }
 
-static unsigned find_favourite(const struct hf_race *race,
-                               const struct hf_addresses *in)
+static unsigned find_address_to_start_with(const struct hf_race *race,
+                                           const struct hf_addresses *in)
 {
     unsigned relative = 0;
 
     for (unsigned i = in->count; i-- > 0;) {
-        if (is_same(&in->list[i], &race->favourite))
+        if (is_same_address(&in->list[i], &race->last_good_address))
             return i;
-        if (family_of_address(&in->list[i]) == family_of_address(&race->favourite))
+        if (family_of_address(&in->list[i]) == family_of_address(&race->last_good_address))
             relative = i;
     }
     return relative;
@@ -49,10 +49,10 @@ static void move_address(struct hf_addresses *to, struct hf_addresses *from, uns
             (from->count - i) * sizeof *from->list);
 }
 
-static void put_in_order(struct hf_race *race, struct hf_addresses left)
+static void order_addresses(struct hf_race *race, struct hf_addresses left)
 {
     struct hf_addresses *in_order = &race->addresses;
-    unsigned i = find_favourite(race, &left);
+    unsigned i = find_address_to_start_with(race, &left);
 
     in_order->count = 0;
     while (left.count > 0) {
@@ -67,10 +67,10 @@ static void put_in_order(struct hf_race *race, struct hf_addresses left)
 void hf_race_begin(struct hf_race *race, const struct hf_addresses *found,
                    int64_t now_ms)
 {
-    put_in_order(race, *found);
-    race->first = race->tried_since_success;
-    race->started = race->running = 0;
-    race->next_ms = now_ms;
+    order_addresses(race, *found);
+    race->first_index = race->tried_since_success;
+    race->started_count = race->running_count = 0;
+    race->next_start_ms = now_ms;
 }
 
 int hf_race_next(struct hf_race *race, int64_t now_ms)
@@ -78,33 +78,33 @@ int hf_race_next(struct hf_race *race, int64_t now_ms)
     if (now_ms < hf_race_due_ms(race))
         return -1;
     race->tried_since_success++;
-    race->running++;
-    race->next_ms = now_ms + RACE_DELAY_MS;
-    return (int)((race->first + race->started++) % race->addresses.count);
+    race->running_count++;
+    race->next_start_ms = now_ms + RACE_DELAY_MS;
+    return (int)((race->first_index + race->started_count++) % race->addresses.count);
 }
 
 int64_t hf_race_due_ms(const struct hf_race *race)
 {
-    return race->started < race->addresses.count ? race->next_ms : HF_NEVER;
+    return race->started_count < race->addresses.count ? race->next_start_ms : HF_NEVER;
 }
 
 void hf_race_failed(struct hf_race *race, int64_t now_ms)
 {
-    HF_ASSERT(race->running > 0);
-    race->running--;
-    race->next_ms = now_ms;
+    HF_ASSERT(race->running_count > 0);
+    race->running_count--;
+    race->next_start_ms = now_ms;
 }
 
 bool hf_race_is_lost(const struct hf_race *race)
 {
-    return race->running == 0 && race->started == race->addresses.count;
+    return race->running_count == 0 && race->started_count == race->addresses.count;
 }
 
 /* ---- from race to race (RACE-3) ---- */
 
 void hf_race_worked(struct hf_race *race, unsigned index)
 {
-    race->favourite = race->addresses.list[index];
+    race->last_good_address = race->addresses.list[index];
     race->tried_since_success = 0;
 }
 

@@ -22,15 +22,15 @@
 /* All zeros: no address has worked yet. */
 struct hf_race {
     struct hf_addresses addresses;
-    unsigned first;               /* the index of the first one to start; may be
-                                     greater by their count */
-    unsigned started;
-    unsigned running;             /* of these */
-    int64_t next_ms;              /* when another one may start */
+    unsigned first_index;         /* the index of the first one to start; may be greater by their
+                                     count */
+    unsigned started_count;
+    unsigned running_count;       /* of these */
+    int64_t next_start_ms;        /* when another one may start */
 
     /* From race to race. */
-    unsigned tried_since_success; /* addresses started since one worked */
-    struct hf_address favourite;  /* the address that worked; len 0: none */
+    unsigned tried_since_success;        /* addresses started since one worked */
+    struct hf_address last_good_address; /* the address that worked; len 0: none */
 };
 
 /* hf_race_begin   - begins a race of these addresses, which are copied.

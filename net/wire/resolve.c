@@ -30,20 +30,20 @@
 #include "net/base/url.h"
 #include "net/loop/loop.h"
 
-#define HOST_ROOM sizeof((struct hf_url *)0)->host
+#define HOST_SIZE sizeof((struct hf_url *)0)->host
 
 struct lookup {
     /* Set before the thread starts. */
-    char host[HOST_ROOM];
+    char host[HOST_SIZE];
     uint16_t port;
-    int pipe[2];
+    int result_pipe[2];
 
-    atomic_int holders;
+    atomic_int references;
     atomic_bool is_answered;
 
     /* The thread writes these before it sets is_answered; the loop reads them after that. */
-    struct hf_addresses found;
-    int error;                   /* getaddrinfo's; 0: found */
+    struct hf_addresses addresses;
+    int getaddrinfo_error;       /* getaddrinfo's; 0: found */
     int system_error;            /* errno, with EAI_SYSTEM */
 };
 
@@ -66,33 +66,33 @@ static_assert(HF_RESOLVE_THREADS_MAX < 1 << COUNT_BITS, "their number fits");
 
 static _Atomic uint32_t threads;
 
-static uint32_t counted(uint32_t count)
+static uint32_t thread_count_word(uint32_t count)
 {
     return (uint32_t)getpid() << COUNT_BITS | count;
 }
 
-static uint32_t threads_of_us(uint32_t word)
+static uint32_t threads_of_this_process(uint32_t word)
 {
     uint32_t count = word % (1u << COUNT_BITS);
 
-    return word == counted(count) ? count : 0;
+    return word == thread_count_word(count) ? count : 0;
 }
 
-static bool thread_may_start(void)
+static bool count_starting_thread(void)
 {
     uint32_t word = atomic_load(&threads);
     uint32_t count;
 
     do {
-        count = threads_of_us(word);
+        count = threads_of_this_process(word);
         if (count == HF_RESOLVE_THREADS_MAX)
             return false;
     } while (
-        !atomic_compare_exchange_weak(&threads, &word, counted(count + 1)));
+        !atomic_compare_exchange_weak(&threads, &word, thread_count_word(count + 1)));
     return true;
 }
 
-static void thread_is_over(void)
+static void count_ended_thread(void)
 {
     (void)atomic_fetch_sub(&threads, 1);
 }
@@ -150,7 +150,7 @@ bool hf_resolve_literal(const char *host, uint16_t port,
 
 /* ---- the lookup, shared ---- */
 
-static struct lookup *lookup_new(const char *host, uint16_t port)
+static struct lookup *new_lookup(const char *host, uint16_t port)
 {
     struct lookup *l = calloc(1, sizeof *l); /* RESOLVE-2 */
 
@@ -158,88 +158,88 @@ static struct lookup *lookup_new(const char *host, uint16_t port)
         return NULL;
     strcpy(l->host, host); /* hf_resolve_start has looked at its length */
     l->port = port;
-    l->pipe[0] = l->pipe[1] = -1;
-    atomic_init(&l->holders, 1);
+    l->result_pipe[0] = l->result_pipe[1] = -1;
+    atomic_init(&l->references, 1);
     atomic_init(&l->is_answered, false);
     return l;
 }
 
-static void lookup_drop(struct lookup *l)
+static void release_lookup(struct lookup *l)
 {
-    if (atomic_fetch_sub(&l->holders, 1) > 1)
+    if (atomic_fetch_sub(&l->references, 1) > 1)
         return;
     for (int i = 0; i < 2; i++)
-        if (l->pipe[i] >= 0)
-            (void)close(l->pipe[i]);
+        if (l->result_pipe[i] >= 0)
+            (void)close(l->result_pipe[i]);
     free(l);
 }
 
 /* ---- the thread's side ---- */
 
-static void *lookup_run(void *arg)
+static void *run_lookup(void *arg)
 {
     struct lookup *l = arg;
 
     errno = 0;
-    l->error = query_libc(l->host, l->port, 0, &l->found);
+    l->getaddrinfo_error = query_libc(l->host, l->port, 0, &l->addresses);
     l->system_error = errno;
     atomic_store(&l->is_answered, true);
-    while (write(l->pipe[1], "", 1) < 0 && errno == EINTR)
+    while (write(l->result_pipe[1], "", 1) < 0 && errno == EINTR)
         continue; /* nothing else can go wrong with an empty pipe (RESOLVE-3) */
-    lookup_drop(l);
-    thread_is_over();
+    release_lookup(l);
+    count_ended_thread();
     return NULL;
 }
 
 static int start_detached(struct lookup *l)
 {
     pthread_t thread;
-    int error = hf_thread_start(&thread, lookup_run, l, NULL);
+    int error = hf_thread_start(&thread, run_lookup, l, NULL);
 
     if (error == 0)
         (void)pthread_detach(thread);
     return error;
 }
 
-static hf_status lookup_start(struct lookup *l)
+static hf_status start_lookup_thread(struct lookup *l)
 {
     int error;
 
-    if (!thread_may_start())
+    if (!count_starting_thread())
         return HF_E_LIMIT;
-    (void)atomic_fetch_add(&l->holders, 1);
+    (void)atomic_fetch_add(&l->references, 1);
     error = start_detached(l);
     if (error == 0)
         return HF_OK;
-    lookup_drop(l);
-    thread_is_over();
+    release_lookup(l);
+    count_ended_thread();
     errno = error;
     return error == EAGAIN ? HF_E_NOMEM : HF_E_SYSTEM;
 }
 
 /* ---- the loop's side ---- */
 
-static void resolve_free(struct hf_resolve *r)
+static void free_resolve(struct hf_resolve *r)
 {
     if (r->io.fd >= 0)
         hf_loop_unwatch(r->loop, &r->io);
     if (r->lookup)
-        lookup_drop(r->lookup);
+        release_lookup(r->lookup);
     hf_mem_free(hf_loop_mem(r->loop), r, sizeof *r);
 }
 
-static const char *why_not(const struct lookup *l)
+static const char *lookup_failure_text(const struct lookup *l)
 {
     bool lacks_descriptors =
         l->system_error == EMFILE || l->system_error == ENFILE;
 
-    return l->error == EAI_SYSTEM || lacks_descriptors ? strerror(l->system_error)
-                                                       : gai_strerror(l->error);
+    return l->getaddrinfo_error == EAI_SYSTEM || lacks_descriptors ? strerror(l->system_error)
+                                                       : gai_strerror(l->getaddrinfo_error);
 }
 
 /* Everything except the lookup is freed before the callback is called, because the
  * callback may do anything. */
-static void on_answer(struct hf_io *io, int events)
+static void on_lookup_result(struct hf_io *io, int events)
 {
     struct hf_resolve *r = HF_OWNER_OF(io, struct hf_resolve, io);
     struct hf_resolve ended = *r;
@@ -249,21 +249,21 @@ static void on_answer(struct hf_io *io, int events)
     if (!atomic_load(&l->is_answered))
         return;
     r->lookup = NULL;
-    resolve_free(r);
-    if (l->error == 0)
-        ended.done(ended.ctx, &l->found, NULL);
+    free_resolve(r);
+    if (l->getaddrinfo_error == 0)
+        ended.done(ended.ctx, &l->addresses, NULL);
     else
-        ended.done(ended.ctx, NULL, why_not(l));
-    lookup_drop(l);
+        ended.done(ended.ctx, NULL, lookup_failure_text(l));
+    release_lookup(l);
 }
 
 static hf_status watch_result_pipe(struct hf_resolve *r)
 {
     hf_status rc;
 
-    if (pipe2(r->lookup->pipe, O_CLOEXEC) < 0)
+    if (pipe2(r->lookup->result_pipe, O_CLOEXEC) < 0)
         return HF_E_SYSTEM;
-    r->io.fd = r->lookup->pipe[0];
+    r->io.fd = r->lookup->result_pipe[0];
     rc = hf_loop_watch(r->loop, &r->io);
     if (rc < 0)
         r->io.fd = -1; /* not watched */
@@ -274,11 +274,11 @@ static hf_status begin_lookup(struct hf_resolve *r, const char *host, uint16_t p
 {
     hf_status rc;
 
-    r->lookup = lookup_new(host, port);
+    r->lookup = new_lookup(host, port);
     if (!r->lookup)
         return HF_E_NOMEM;
     rc = watch_result_pipe(r);
-    return rc < 0 ? rc : lookup_start(r->lookup);
+    return rc < 0 ? rc : start_lookup_thread(r->lookup);
 }
 
 hf_status hf_resolve_start(struct hf_resolve **out, struct hf_loop *loop,
@@ -293,21 +293,21 @@ hf_status hf_resolve_start(struct hf_resolve **out, struct hf_loop *loop,
     int why;
 
     HF_ASSERT(hf_loop_is_locked(loop));
-    if (strlen(host) >= HOST_ROOM)
+    if (strlen(host) >= HOST_SIZE)
         return HF_E_INVAL;
     r = hf_mem_new(hf_loop_mem(loop), sizeof *r);
     if (!r)
         return HF_E_NOMEM;
     *r = (struct hf_resolve){
         .loop = loop,
-        .io = {.fd = -1, .events = HF_READ, .ready = on_answer},
+        .io = {.fd = -1, .events = HF_READ, .ready = on_lookup_result},
         .done = done,
         .ctx = ctx,
     };
     rc = begin_lookup(r, host, port);
     if (rc < 0) {
         why = errno;
-        resolve_free(r);
+        free_resolve(r);
         errno = why;
         return rc;
     }
@@ -319,5 +319,5 @@ void hf_resolve_cancel(struct hf_resolve *resolve)
 {
     HF_ASSERT(!resolve || hf_loop_is_locked(resolve->loop));
     if (resolve)
-        resolve_free(resolve);
+        free_resolve(resolve);
 }

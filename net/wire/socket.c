@@ -59,7 +59,7 @@ hf_status hf_socket_connect(int *out, const struct sockaddr *address,
     return HF_E_CONNECT;
 }
 
-static bool is_own(const struct sockaddr_storage *peer, socklen_t len, int fd)
+static bool is_connected_to_itself(const struct sockaddr_storage *peer, socklen_t len, int fd)
 {
     struct sockaddr_storage own;
     socklen_t own_len = sizeof own;
@@ -81,7 +81,7 @@ int hf_socket_error(int fd)
     len = sizeof peer;
     if (getpeername(fd, (struct sockaddr *)&peer, &len) < 0)
         return errno;
-    return is_own(&peer, len, fd) ? ECONNREFUSED : 0;
+    return is_connected_to_itself(&peer, len, fd) ? ECONNREFUSED : 0;
 }
 
 void hf_socket_close(int fd)

@@ -21,7 +21,7 @@ hf_status hf_stream_open(struct hf_stream *stream, int fd,
     return rc;
 }
 
-static hf_status tls_failed(struct hf_stream *stream)
+static hf_status copy_tls_error(struct hf_stream *stream)
 {
     stream->error = *hf_tls_error(stream->tls);
     return stream->error.status;
@@ -31,7 +31,7 @@ hf_status hf_stream_start(struct hf_stream *stream)
 {
     hf_status rc = stream->tls ? hf_tls_handshake(stream->tls) : HF_OK;
 
-    return rc < 0 ? tls_failed(stream) : rc;
+    return rc < 0 ? copy_tls_error(stream) : rc;
 }
 
 bool hf_stream_is_resumed(const struct hf_stream *stream)
@@ -48,10 +48,10 @@ void hf_stream_close(struct hf_stream *stream, bool is_polite)
     stream->fd = -1;
 }
 
-static long io_result(struct hf_stream *stream, long n)
+static long set_error_of_io_result(struct hf_stream *stream, long n)
 {
     if (n == HF_TLS_FAILED)
-        (void)tls_failed(stream);
+        (void)copy_tls_error(stream);
     else if (n == HF_SOCKET_EOF)
         hf_error_set(&stream->error, HF_E_CONNECT,
                      "the server closed the connection");
@@ -62,13 +62,13 @@ static long io_result(struct hf_stream *stream, long n)
 
 long hf_stream_read(struct hf_stream *stream, void *ptr, size_t room)
 {
-    return io_result(stream, stream->tls ? hf_tls_read(stream->tls, ptr, room)
+    return set_error_of_io_result(stream, stream->tls ? hf_tls_read(stream->tls, ptr, room)
                                     : hf_socket_read(stream->fd, ptr, room));
 }
 
 long hf_stream_write(struct hf_stream *stream, const void *ptr, size_t len)
 {
-    return io_result(stream, stream->tls ? hf_tls_write(stream->tls, ptr, len)
+    return set_error_of_io_result(stream, stream->tls ? hf_tls_write(stream->tls, ptr, len)
                                     : hf_socket_write(stream->fd, ptr, len));
 }
 

@@ -125,7 +125,7 @@ static int on_verify(int is_fine, X509_STORE_CTX *store)
     return is_fine;
 }
 
-static int judge_date(X509 *cert)
+static int date_fault_of_certificate(X509 *cert)
 {
     if (X509_cmp_current_time(X509_get0_notBefore(cert)) >= 0)
         return X509_V_ERR_CERT_NOT_YET_VALID;
@@ -134,13 +134,13 @@ static int judge_date(X509 *cert)
     return X509_V_OK;
 }
 
-static int judge_name(X509 *cert, const struct hf_tls_name *name)
+static int name_fault_of_certificate(X509 *cert, const struct hf_tls_name *name)
 {
     if (name->is_address)
-        return X509_check_ip_asc(cert, name->text, 0) == 1
+        return X509_check_ip_asc(cert, name->host, 0) == 1
                    ? X509_V_OK
                    : X509_V_ERR_IP_ADDRESS_MISMATCH;
-    return X509_check_host(cert, name->text, 0, HF_TLS_HOST_FLAGS, NULL) == 1
+    return X509_check_host(cert, name->host, 0, HF_TLS_HOST_FLAGS, NULL) == 1
                ? X509_V_OK
                : X509_V_ERR_HOSTNAME_MISMATCH;
 }
@@ -156,11 +156,11 @@ static int verify_certificate(const struct hf_tls *tls, X509 *cert)
     if (!cert)
         return X509_V_ERR_UNSPECIFIED;
     if (why == X509_V_OK)
-        why = judge_date(cert);
-    return why == X509_V_OK ? judge_name(cert, &tls->context->name) : why;
+        why = date_fault_of_certificate(cert);
+    return why == X509_V_OK ? name_fault_of_certificate(cert, &tls->context->name) : why;
 }
 
-static X509 *certificate_of(SSL_SESSION *session)
+static X509 *certificate_of_session(SSL_SESSION *session)
 {
     return session ? SSL_SESSION_get0_peer(session) : NULL;
 }
@@ -175,7 +175,7 @@ static void forget_session(struct hf_tls_context *c)
 
 /* TLS 1.2: in the handshake. TLS 1.3: with what is read after it, perhaps when the files
  * were read again (TLS-3). */
-static int on_session(SSL *ssl, SSL_SESSION *session)
+static int on_new_session(SSL *ssl, SSL_SESSION *session)
 {
     struct hf_tls *tls = SSL_get_app_data(ssl);
 
@@ -187,12 +187,12 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 }
 
 /* With a certificate that has expired, the server is to show a new one. */
-static void offer_session(struct hf_tls *tls)
+static void offer_saved_session(struct hf_tls *tls)
 {
     struct hf_tls_context *c = tls->context;
-    X509 *cert = certificate_of(c->session);
+    X509 *cert = certificate_of_session(c->session);
 
-    if (cert && !c->is_unverified && judge_date(cert) != X509_V_OK)
+    if (cert && !c->is_unverified && date_fault_of_certificate(cert) != X509_V_OK)
         forget_session(c);
     if (c->session)
         (void)SSL_set_session(tls->ssl, c->session);    /* else a full one */
@@ -210,9 +210,9 @@ static int on_certificate_wanted(SSL *ssl, X509 **cert, EVP_PKEY **key)
     return 0;    /* there is none: the server decides */
 }
 
-static hf_status set_up(struct hf_tls_context *c,
-                        const struct hf_tls_options *options,
-                        struct hf_error *err)
+static hf_status read_settings(struct hf_tls_context *c,
+                               const struct hf_tls_options *options,
+                               struct hf_error *err)
 {
     ERR_clear_error();
     c->socket = socket_method_new();
@@ -224,13 +224,13 @@ static hf_status set_up(struct hf_tls_context *c,
                        c->is_unverified ? NULL : on_verify);
     SSL_CTX_set_session_cache_mode(c->ctx, SSL_SESS_CACHE_CLIENT |
                                                SSL_SESS_CACHE_NO_INTERNAL);
-    SSL_CTX_sess_set_new_cb(c->ctx, on_session);
+    SSL_CTX_sess_set_new_cb(c->ctx, on_new_session);
     SSL_CTX_set_client_cert_cb(c->ctx, on_certificate_wanted);
     return hf_tls_settings_apply(c->ctx, options, err);
 }
 
-static hf_status share_settings(struct hf_tls_context *c,
-                                const struct hf_tls_context *of, struct hf_error *err)
+static hf_status use_settings_of(struct hf_tls_context *c,
+                                 const struct hf_tls_context *of, struct hf_error *err)
 {
     ERR_clear_error();
     c->socket = socket_method_new();
@@ -241,11 +241,11 @@ static hf_status share_settings(struct hf_tls_context *c,
 }
 
 /* `of`: whose settings it shares; NULL: they are read. */
-static hf_status context_new(struct hf_tls_context **out,
-                             const struct hf_mem *mem,
-                             const struct hf_tls_context *of,
-                             const struct hf_tls_options *options,
-                             const char *host, struct hf_error *err)
+static hf_status new_tls_context(struct hf_tls_context **out,
+                                 const struct hf_mem *mem,
+                                 const struct hf_tls_context *of,
+                                 const struct hf_tls_options *options,
+                                 const char *host, struct hf_error *err)
 {
     struct hf_tls_context *c = hf_mem_new(mem, sizeof *c);
     hf_status rc;
@@ -257,7 +257,7 @@ static hf_status context_new(struct hf_tls_context **out,
     memcpy(c->alpn, options->alpn, sizeof c->alpn);
     rc = hf_tls_name_set(&c->name, options, host, err);
     if (rc == HF_OK)
-        rc = of ? share_settings(c, of, err) : set_up(c, options, err);
+        rc = of ? use_settings_of(c, of, err) : read_settings(c, options, err);
     if (rc < 0)
         hf_tls_context_free(c);
     else
@@ -270,7 +270,7 @@ hf_status hf_tls_context_new(struct hf_tls_context **out,
                              const struct hf_tls_options *options,
                              const char *host, struct hf_error *err)
 {
-    return context_new(out, mem, NULL, options, host, err);
+    return new_tls_context(out, mem, NULL, options, host, err);
 }
 
 hf_status hf_tls_context_share(struct hf_tls_context **out,
@@ -278,7 +278,7 @@ hf_status hf_tls_context_share(struct hf_tls_context **out,
                                const struct hf_tls_options *options,
                                const char *host, struct hf_error *err)
 {
-    return context_new(out, of->mem, of, options, host, err);
+    return new_tls_context(out, of->mem, of, options, host, err);
 }
 
 void hf_tls_context_take_settings(struct hf_tls_context *c,
@@ -304,7 +304,7 @@ void hf_tls_context_free(struct hf_tls_context *c)
 
 /* ---- a connection, new and free ---- */
 
-static bool open_ssl(struct hf_tls *tls)
+static bool create_ssl(struct hf_tls *tls)
 {
     const struct hf_tls_name *name = &tls->context->name;
     BIO *bio = BIO_new(tls->context->socket);
@@ -320,7 +320,7 @@ static bool open_ssl(struct hf_tls *tls)
     if (!SSL_set_app_data(tls->ssl, tls) || !hf_tls_expect_name(tls->ssl, name))
         return false;
     /* An address is not sent (RFC 6066 3). */
-    return name->is_address || SSL_set_tlsext_host_name(tls->ssl, name->text);
+    return name->is_address || SSL_set_tlsext_host_name(tls->ssl, name->host);
 }
 
 hf_status hf_tls_new(struct hf_tls **out, struct hf_tls_context *context,
@@ -336,9 +336,9 @@ hf_status hf_tls_new(struct hf_tls **out, struct hf_tls_context *context,
     tls->is_in_handshake = true;
     tls->end = HF_TLS_FAILED;
     hf_error_set(&tls->error, HF_OK, "the TLS handshake is not done");
-    is_open = open_ssl(tls);
+    is_open = create_ssl(tls);
     if (is_open)
-        offer_session(tls);
+        offer_saved_session(tls);
     ERR_clear_error();
     if (!is_open) {
         hf_tls_free(tls, false);
@@ -367,9 +367,9 @@ void hf_tls_free(struct hf_tls *tls, bool is_polite)
 /* ---- how an operation ends ---- */
 
 /* The socket has failed, or ended without a close_notify; `broken` says which. */
-#define BROKEN (-100002)
+#define SOCKET_BROKEN (-100002)
 
-static void begin_handshake(struct hf_tls *tls)
+static void clear_socket_state(struct hf_tls *tls)
 {
     tls->broken = 0;
     tls->is_drained = false;
@@ -396,10 +396,10 @@ static long handle_ssl_error(struct hf_tls *tls, int rc, int *wants)
         if (!tls->is_in_handshake)
             return HF_SOCKET_EOF;
         tls->broken = HF_SOCKET_EOF;
-        return BROKEN;
+        return SOCKET_BROKEN;
     case SSL_ERROR_SYSCALL:
         if (tls->broken)
-            return BROKEN;
+            return SOCKET_BROKEN;
         break;
     }
     if (tls->error.status == HF_OK)    /* else on_verify knows better */
@@ -409,12 +409,12 @@ static long handle_ssl_error(struct hf_tls *tls, int rc, int *wants)
 }
 
 /* Perhaps the server ended it because we showed no certificate. */
-static bool is_suspect(const struct hf_tls *tls)
+static bool may_lack_client_certificate(const struct hf_tls *tls)
 {
     return tls->is_certificate_missing && !tls->has_heard;
 }
 
-static void fill_broken(struct hf_tls *tls)
+static void set_error_of_broken_socket(struct hf_tls *tls)
 {
     bool is_eof = tls->broken == HF_SOCKET_EOF;
 
@@ -423,7 +423,7 @@ static void fill_broken(struct hf_tls *tls)
                         : hf_errno_text((int)-tls->broken),
                  tls->is_in_handshake ? "in the TLS handshake"
                                   : "without a TLS goodbye (close_notify)",
-                 is_suspect(tls) ? "; it had requested a client certificate "
+                 may_lack_client_certificate(tls) ? "; it had requested a client certificate "
                                    "(tls_cert, tls_key)"
                                  : "");
 }
@@ -445,7 +445,7 @@ static bool is_protocol_agreed(const struct hf_tls *tls)
 static void finish_handshake(struct hf_tls *tls)
 {
     const struct hf_tls_context *c = tls->context;
-    X509 *cert = certificate_of(SSL_get_session(tls->ssl));
+    X509 *cert = certificate_of_session(SSL_get_session(tls->ssl));
     int why = c->is_unverified ? X509_V_OK : verify_certificate(tls, cert);
 
     if (why != X509_V_OK) {
@@ -468,7 +468,7 @@ hf_status hf_tls_handshake(struct hf_tls *tls)
 
     if (tls->error.status < 0 || !tls->is_in_handshake)
         return tls->error.status;
-    begin_handshake(tls);
+    clear_socket_state(tls);
     ERR_clear_error();
     tls->read_wants = 0;
     rc = SSL_do_handshake(tls->ssl);
@@ -478,8 +478,8 @@ hf_status hf_tls_handshake(struct hf_tls *tls)
         return HF_RESP_MORE;
     if (rc == 1)
         finish_handshake(tls);
-    if (code == BROKEN)
-        fill_broken(tls);
+    if (code == SOCKET_BROKEN)
+        set_error_of_broken_socket(tls);
     if (tls->error.status < 0)
         forget_session(tls->context);    /* TLS-3 */
     return tls->error.status;
@@ -488,12 +488,12 @@ hf_status hf_tls_handshake(struct hf_tls *tls)
 /* ---- bytes ---- */
 
 /* A reset is reported as for a plain socket, unless more is known. */
-static long end_of(struct hf_tls *tls, long code)
+static long result_of_ended_stream(struct hf_tls *tls, long code)
 {
-    if (code != BROKEN)
+    if (code != SOCKET_BROKEN)
         return code;
-    fill_broken(tls);
-    return tls->broken == HF_SOCKET_EOF || is_suspect(tls) ? HF_TLS_FAILED
+    set_error_of_broken_socket(tls);
+    return tls->broken == HF_SOCKET_EOF || may_lack_client_certificate(tls) ? HF_TLS_FAILED
                                                            : tls->broken;
 }
 
@@ -501,14 +501,14 @@ long hf_tls_read(struct hf_tls *tls, void *ptr, size_t room)
 {
     size_t total = 0, n;
 
-    begin_handshake(tls);
+    clear_socket_state(tls);
     tls->read_wants = 0;
     while (tls->end == 0 && tls->read_wants == 0 && total < room) {
         ERR_clear_error();
         if (SSL_read_ex(tls->ssl, (char *)ptr + total, room - total, &n))
             total += n;
         else
-            tls->end = end_of(tls, handle_ssl_error(tls, 0, &tls->read_wants));
+            tls->end = result_of_ended_stream(tls, handle_ssl_error(tls, 0, &tls->read_wants));
         tls->has_heard = tls->has_heard || total > 0;
     }
     return total > 0 ? (long)total : tls->end;
@@ -521,7 +521,7 @@ long hf_tls_write(struct hf_tls *tls, const void *ptr, size_t len)
     size_t total = 0, n;
     long code = 0;
 
-    begin_handshake(tls);
+    clear_socket_state(tls);
     tls->write_wants = 0;
     while (tls->end == 0 && code == 0 && tls->write_wants == 0 &&
            total < len) {
@@ -535,7 +535,7 @@ long hf_tls_write(struct hf_tls *tls, const void *ptr, size_t len)
         tls->end = code;
     if (total > 0)
         return (long)total;
-    return code == BROKEN ? tls->broken : tls->end;
+    return code == SOCKET_BROKEN ? tls->broken : tls->end;
 }
 
 int hf_tls_wanted_events(const struct hf_tls *tls)

@@ -22,7 +22,7 @@
 
 /* The name that the certificate must have. */
 struct hf_tls_name {
-    char text[256];
+    char host[256];
     bool is_address;
 };
 

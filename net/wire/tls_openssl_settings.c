@@ -23,7 +23,7 @@
 
 /* ---- the name ---- */
 
-static bool is_of_host(char c)
+static bool is_host_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -40,7 +40,7 @@ static const char *fault_of_label(const char *label, size_t len)
     for (size_t i = 0; i < len; i++) {
         if ((unsigned char)label[i] > 127)
             return "it is not ASCII: write its xn-- form (IDNA)";
-        if (!is_of_host(label[i]))
+        if (!is_host_char(label[i]))
             return "it holds a character that no host name holds";
     }
     return NULL;
@@ -67,16 +67,16 @@ static const char *fault_of_host(const char *host)
 
 /* The address without its zone, which is local to this machine and in no certificate.
  * */
-static bool take_address(struct hf_tls_name *name, const char *host)
+static bool copy_address_without_zone(struct hf_tls_name *name, const char *host)
 {
     unsigned char address[sizeof(struct in6_addr)];
     size_t len = strcspn(host, "%");
 
-    if (len >= sizeof name->text)
+    if (len >= sizeof name->host)
         return false;
-    (void)snprintf(name->text, sizeof name->text, "%.*s", (int)len, host);
-    return inet_pton(AF_INET6, name->text, address) == 1 ||
-           (!host[len] && inet_pton(AF_INET, name->text, address) == 1);
+    (void)snprintf(name->host, sizeof name->host, "%.*s", (int)len, host);
+    return inet_pton(AF_INET6, name->host, address) == 1 ||
+           (!host[len] && inet_pton(AF_INET, name->host, address) == 1);
 }
 
 hf_status hf_tls_name_set(struct hf_tls_name *name,
@@ -92,7 +92,7 @@ hf_status hf_tls_name_set(struct hf_tls_name *name,
         return hf_error_set(err, HF_E_INVAL,
                             "no host name to check the server's certificate "
                             "against");
-    name->is_address = take_address(name, host);
+    name->is_address = copy_address_without_zone(name, host);
     if (name->is_address)
         return HF_OK;
     fault = fault_of_host(host);
@@ -102,14 +102,14 @@ hf_status hf_tls_name_set(struct hf_tls_name *name,
                             hf_error_quote(quoted, sizeof quoted, host,
                                            strlen(host)),
                             fault);
-    (void)strcpy(name->text, host);    /* HOST_MAX fits */
+    (void)strcpy(name->host, host);    /* HOST_MAX fits */
     return HF_OK;
 }
 
 /* ---- words ---- */
 
 /* For example "tls_ca /etc/ca.pem: No such file or directory". */
-static hf_status fill_of(struct hf_error *err, const char *option,
+static hf_status set_error_of_option(struct hf_error *err, const char *option,
                         const char *value, const char *what)
 {
     char quoted[HF_URL_FILE_MAX], of[HF_ERROR_TEXT_MAX];
@@ -125,7 +125,7 @@ static hf_status fill_of(struct hf_error *err, const char *option,
 #define FILE_MAX ((off_t)16 << 20)
 
 /* OpenSSL would wait for the writer of a pipe, while nothing else is done in this thread. */
-static hf_status check_file(const char *option, const char *path, struct hf_error *err)
+static hf_status check_readable_file(const char *option, const char *path, struct hf_error *err)
 {
     char quoted[HF_URL_FILE_MAX];
     const char *why = NULL;
@@ -143,8 +143,8 @@ static hf_status check_file(const char *option, const char *path, struct hf_erro
                         hf_error_quote(quoted, sizeof quoted, path, strlen(path)), why);
 }
 
-static hf_status check_files(SSL_CTX *ctx, const struct hf_tls_options *options,
-                             struct hf_error *err)
+static hf_status check_readable_files(SSL_CTX *ctx, const struct hf_tls_options *options,
+                                      struct hf_error *err)
 {
     const struct {
         const char *option, *path;
@@ -157,7 +157,7 @@ static hf_status check_files(SSL_CTX *ctx, const struct hf_tls_options *options,
     (void)ctx;
     for (size_t i = 0; rc == HF_OK && i < sizeof files / sizeof *files; i++)
         if (files[i].path[0])
-            rc = check_file(files[i].option, files[i].path, err);
+            rc = check_readable_file(files[i].option, files[i].path, err);
     return rc;
 }
 
@@ -189,9 +189,9 @@ static hf_status load_trusted_cas(SSL_CTX *ctx, const struct hf_tls_options *opt
                    : hf_tls_fill_queue(err, "the system's CA certificates",
                                       "cannot be loaded");
     if (file[0] && !SSL_CTX_load_verify_locations(ctx, file, NULL))
-        return fill_of(err, "tls_ca", file, "no CA certificate in it");
+        return set_error_of_option(err, "tls_ca", file, "no CA certificate in it");
     if (dir[0] && !SSL_CTX_load_verify_locations(ctx, NULL, dir))
-        return fill_of(err, "tls_ca_dir", dir, "cannot be used");
+        return set_error_of_option(err, "tls_ca_dir", dir, "cannot be used");
     return dir[0] ? check_folder_readable(dir, err) : HF_OK;
 }
 
@@ -209,7 +209,7 @@ static hf_status load_revocation_lists(SSL_CTX *ctx, const struct hf_tls_options
         X509_load_crl_file(lookup, options->crl_file, X509_FILETYPE_PEM) <= 0 ||
         !X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK |
                                          X509_V_FLAG_CRL_CHECK_ALL))
-        return fill_of(err, "tls_crl", options->crl_file,
+        return set_error_of_option(err, "tls_crl", options->crl_file,
                       "no list of revoked certificates in it");
     return HF_OK;
 }
@@ -220,26 +220,26 @@ bool hf_tls_expect_name(SSL *ssl, const struct hf_tls_name *name)
 
     X509_VERIFY_PARAM_set_hostflags(param, HF_TLS_HOST_FLAGS);
     return name->is_address
-               ? X509_VERIFY_PARAM_set1_ip_asc(param, name->text)
-               : X509_VERIFY_PARAM_set1_host(param, name->text, 0);
+               ? X509_VERIFY_PARAM_set1_ip_asc(param, name->host)
+               : X509_VERIFY_PARAM_set1_host(param, name->host, 0);
 }
 
 /* ---- our own certificate ---- */
 
 /* The state of the password callback while a file is read. */
-struct password {
+struct key_password {
     const char *text;
-    bool was_called;
+    bool was_requested;
 };
 
 /* Never prompts on the terminal, as OpenSSL would do. */
-static int give_password(char *dst, int room, int is_writing, void *ctx)
+static int copy_key_password(char *dst, int room, int is_writing, void *ctx)
 {
-    struct password *p = ctx;
+    struct key_password *p = ctx;
     size_t len;
 
     (void)is_writing;
-    p->was_called = true;
+    p->was_requested = true;
     len = strlen(p->text);
     if (len == 0 || len > (size_t)room)
         return -1;
@@ -247,40 +247,40 @@ static int give_password(char *dst, int room, int is_writing, void *ctx)
     return (int)len;
 }
 
-static hf_status fill_of_key(const struct hf_tls_options *options,
+static hf_status set_error_of_key(const struct hf_tls_options *options,
                             const char *file, bool is_locked,
                             struct hf_error *err)
 {
     const char *option = options->key_file[0] ? "tls_key" : "tls_cert";
 
     if (is_locked && !options->key_password[0])
-        return fill_of(err, option, file,
+        return set_error_of_option(err, option, file,
                       "the key is encrypted: give tls_key_password");
     if (is_locked)
-        return fill_of(err, option, file,
+        return set_error_of_option(err, option, file,
                       "the key cannot be decrypted: tls_key_password is wrong");
-    return fill_of(err, option, file, "no private key for the certificate");
+    return set_error_of_option(err, option, file, "no private key for the certificate");
 }
 
-static hf_status load_identity(SSL_CTX *ctx,
-                               const struct hf_tls_options *options,
-                               struct password *password, struct hf_error *err)
+static hf_status load_certificate_and_key(SSL_CTX *ctx,
+                                          const struct hf_tls_options *options,
+                                          struct key_password *password, struct hf_error *err)
 {
     const char *cert = options->cert_file;
     const char *key = options->key_file[0] ? options->key_file : cert;
 
     if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
-        return fill_of(err, "tls_cert", cert, "no certificate to use in it");
-    password->was_called = false;
+        return set_error_of_option(err, "tls_cert", cert, "no certificate to use in it");
+    password->was_requested = false;
     if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
-        return fill_of_key(options, key, password->was_called, err);
+        return set_error_of_key(options, key, password->was_requested, err);
     return HF_OK;
 }
 
 static hf_status load_client_certificate(SSL_CTX *ctx, const struct hf_tls_options *options,
                                          struct hf_error *err)
 {
-    struct password password = {.text = options->key_password};
+    struct key_password password = {.text = options->key_password};
     hf_status rc;
 
     if (!options->cert_file[0] && options->key_file[0])
@@ -289,9 +289,9 @@ static hf_status load_client_certificate(SSL_CTX *ctx, const struct hf_tls_optio
                             "certificate");
     if (!options->cert_file[0])
         return HF_OK;
-    SSL_CTX_set_default_passwd_cb(ctx, give_password);
+    SSL_CTX_set_default_passwd_cb(ctx, copy_key_password);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, &password);
-    rc = load_identity(ctx, options, &password, err);
+    rc = load_certificate_and_key(ctx, options, &password, err);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
     SSL_CTX_set_default_passwd_cb(ctx, NULL);
     return rc;
@@ -326,9 +326,9 @@ static hf_status choose_ciphers(SSL_CTX *ctx,
     const char *list = options->ciphers, *suites = options->ciphersuites;
 
     if (list[0] && !SSL_CTX_set_cipher_list(ctx, list))
-        return fill_of(err, "tls_ciphers", list, "no cipher in it");
+        return set_error_of_option(err, "tls_ciphers", list, "no cipher in it");
     if (suites[0] && !SSL_CTX_set_ciphersuites(ctx, suites))
-        return fill_of(err, "tls_ciphersuites", suites, "no suite in it");
+        return set_error_of_option(err, "tls_ciphersuites", suites, "no suite in it");
     return HF_OK;
 }
 
@@ -342,7 +342,7 @@ static hf_status offer_alpn(SSL_CTX *ctx, const struct hf_tls_options *options,
     wire[0] = (unsigned char)len;
     memcpy(wire + 1, options->alpn, len);
     if (len > 0 && SSL_CTX_set_alpn_protos(ctx, wire, (unsigned)len + 1) != 0)
-        return fill_of(err, "tls_alpn", options->alpn, "cannot be offered");
+        return set_error_of_option(err, "tls_alpn", options->alpn, "cannot be offered");
     return HF_OK;
 }
 
@@ -354,7 +354,7 @@ hf_status hf_tls_settings_apply(SSL_CTX *ctx,
 {
     static hf_status (*const steps[])(SSL_CTX *, const struct hf_tls_options *,
                                       struct hf_error *) = {
-        choose_ciphers, check_files, load_trusted_cas, load_revocation_lists,
+        choose_ciphers, check_readable_files, load_trusted_cas, load_revocation_lists,
         load_client_certificate, offer_alpn,
     };
     hf_status rc = set_protocol_limits(ctx, err);

@@ -11,50 +11,50 @@
 #include "net/base/error.h"
 #include "net/wire/tls_openssl.h"
 
-#define NAME_ROOM 120           /* a subject, an issuer: three fit in an error */
-#define DATE_ROOM 24
+#define NAME_SIZE 120           /* a subject, an issuer: three fit in an error */
+#define DATE_SIZE 24
 
 /* ---- OpenSSL's queue of errors ---- */
 
-struct reasons {
-    unsigned long first;        /* the cause; later ones are consequences */
-    int of_ssl;                 /* the first of its TLS part; 0: none */
-    int of_system;              /* an errno; 0: none */
+struct openssl_reasons {
+    unsigned long first_error;  /* the cause; later ones are consequences */
+    int first_ssl_reason;       /* the first of its TLS part; 0: none */
+    int system_errno;           /* an errno; 0: none */
     bool is_nomem;
 };
 
-static void note_error(struct reasons *r, unsigned long e)
+static void add_error_to_reasons(struct openssl_reasons *r, unsigned long e)
 {
     int reason = ERR_GET_REASON(e);
 
-    if (!r->first)
-        r->first = e;
-    if (!r->of_ssl && ERR_GET_LIB(e) == ERR_LIB_SSL)
-        r->of_ssl = reason;
-    if (!r->of_system && ERR_GET_LIB(e) == ERR_LIB_SYS)
-        r->of_system = reason;
+    if (!r->first_error)
+        r->first_error = e;
+    if (!r->first_ssl_reason && ERR_GET_LIB(e) == ERR_LIB_SSL)
+        r->first_ssl_reason = reason;
+    if (!r->system_errno && ERR_GET_LIB(e) == ERR_LIB_SYS)
+        r->system_errno = reason;
     r->is_nomem = r->is_nomem || reason == ERR_R_MALLOC_FAILURE;
 }
 
-static struct reasons take_queue(void)
+static struct openssl_reasons take_openssl_errors(void)
 {
-    struct reasons r = {0};
+    struct openssl_reasons r = {0};
     unsigned long e;
 
     while ((e = ERR_get_error()) != 0)
-        note_error(&r, e);
-    r.is_nomem = r.is_nomem || r.of_system == ENOMEM;
+        add_error_to_reasons(&r, e);
+    r.is_nomem = r.is_nomem || r.system_errno == ENOMEM;
     return r;
 }
 
-static const char *first_reason(const struct reasons *r)
+static const char *first_reason(const struct openssl_reasons *r)
 {
-    const char *text = ERR_reason_error_string(r->first);
+    const char *text = ERR_reason_error_string(r->first_error);
 
     return text ? text : "a reason without a name";
 }
 
-static hf_status say_nomem(struct hf_error *err)
+static hf_status set_nomem_error(struct hf_error *err)
 {
     return hf_error_set(err, HF_E_NOMEM, "out of memory in TLS");
 }
@@ -62,13 +62,13 @@ static hf_status say_nomem(struct hf_error *err)
 hf_status hf_tls_fill_queue(struct hf_error *err, const char *of,
                            const char *what)
 {
-    struct reasons r = take_queue();
+    struct openssl_reasons r = take_openssl_errors();
 
     if (r.is_nomem)
-        return say_nomem(err);
-    if (r.of_system)
-        return hf_error_set(err, HF_E_TLS, "%s: %s", of, hf_errno_text(r.of_system));
-    if (!r.first)
+        return set_nomem_error(err);
+    if (r.system_errno)
+        return hf_error_set(err, HF_E_TLS, "%s: %s", of, hf_errno_text(r.system_errno));
+    if (!r.first_error)
         return hf_error_set(err, HF_E_TLS, "%s: %s", of, what);
     return hf_error_set(err, HF_E_TLS, "%s: %s (%s)", of, what,
                         first_reason(&r));
@@ -82,10 +82,10 @@ hf_status hf_tls_fill_queue(struct hf_error *err, const char *of,
     "the server wants a client certificate (tls_cert, tls_key)"
 #define OURS_REFUSED "the server does not accept our certificate (tls_cert): "
 
-static const struct words {
+static const struct reason_row {
     int reason;
     const char *text;
-    bool may_mean_missing;      /* also said of a certificate not sent */
+    bool may_mean_missing_certificate; /* also said of a certificate not sent */
 } words[] = {
     {SSL_R_UNSUPPORTED_PROTOCOL,
      "the server offers only an older TLS than 1.2", false},
@@ -117,7 +117,7 @@ static const struct words {
      "bytes were changed on their way to the server (bad record MAC)", false},
 };
 
-static const struct words *find_words(int reason)
+static const struct reason_row *find_reason_row(int reason)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (words[i].reason == reason)
@@ -126,7 +126,7 @@ static const struct words *find_words(int reason)
 }
 
 /* The first bytes were of another protocol. */
-static bool is_alien(int reason)
+static bool is_other_protocol_error(int reason)
 {
     return reason == SSL_R_WRONG_VERSION_NUMBER ||
            reason == SSL_R_HTTP_REQUEST ||
@@ -138,16 +138,16 @@ static bool is_alien(int reason)
 hf_status hf_tls_fill_failure(struct hf_error *err,
                              struct hf_tls_failure_context at)
 {
-    struct reasons r = take_queue();
-    const struct words *known = find_words(r.of_ssl);
+    struct openssl_reasons r = take_openssl_errors();
+    const struct reason_row *known = find_reason_row(r.first_ssl_reason);
 
     /* It fails without a word only if it cannot even note why. */
-    if (r.is_nomem || !r.first)
-        return say_nomem(err);
-    if (at.is_in_handshake && is_alien(r.of_ssl))
+    if (r.is_nomem || !r.first_error)
+        return set_nomem_error(err);
+    if (at.is_in_handshake && is_other_protocol_error(r.first_ssl_reason))
         return hf_error_set(err, HF_E_TLS,
                             "the server does not speak TLS here; use redis://");
-    if (known && known->may_mean_missing && at.is_certificate_missing)
+    if (known && known->may_mean_missing_certificate && at.is_certificate_missing)
         return hf_error_set(err, HF_E_TLS, "%s", CERTIFICATE_WANTED);
     if (known)
         return hf_error_set(err, HF_E_TLS, "%s", known->text);
@@ -192,7 +192,7 @@ static const char *text_of_verify_error(int why)
 }
 
 /* What was printed into `bio`, which is freed. NULL: there was no memory. */
-static void quote_printed(char *dst, size_t room, BIO *bio)
+static void quote_printed_bio(char *dst, size_t room, BIO *bio)
 {
     char *ptr = NULL;
     long len = bio ? BIO_get_mem_data(bio, &ptr) : 0;
@@ -211,55 +211,55 @@ static void print_name(char *dst, size_t room, const X509_NAME *name)
             bio, name, 0,
             XN_FLAG_SEP_COMMA_PLUS | ASN1_STRFLGS_ESC_2253 |
                 ASN1_STRFLGS_ESC_QUOTE | ASN1_STRFLGS_UTF8_CONVERT);
-    quote_printed(dst, room, bio);
+    quote_printed_bio(dst, room, bio);
 }
 
-static void print_date(char dst[DATE_ROOM], const ASN1_TIME *date)
+static void print_date(char dst[DATE_SIZE], const ASN1_TIME *date)
 {
     struct tm tm;
 
     if (!ASN1_TIME_to_tm(date, &tm) ||
-        strftime(dst, DATE_ROOM, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        strftime(dst, DATE_SIZE, "%Y-%m-%d %H:%M:%S", &tm) == 0)
         (void)strcpy(dst, "?");
 }
 
 /* "DNS:a.test, IP Address:127.0.0.1". */
-static void print_holders(char *dst, size_t room, X509 *cert)
+static void print_subject_alt_names(char *dst, size_t room, X509 *cert)
 {
     int at = X509_get_ext_by_NID(cert, NID_subject_alt_name, -1);
     BIO *bio = at < 0 ? NULL : BIO_new(BIO_s_mem());
 
     if (bio)
         (void)X509V3_EXT_print(bio, X509_get_ext(cert, at), 0, 0);
-    quote_printed(dst, room, bio);
+    quote_printed_bio(dst, room, bio);
     if (!dst[0])
         (void)strcpy(dst, "no name but its subject's");
 }
 
-static bool is_other_name(int why)
+static bool is_name_mismatch(int why)
 {
     return why == X509_V_ERR_HOSTNAME_MISMATCH ||
            why == X509_V_ERR_IP_ADDRESS_MISMATCH;
 }
 
 /* The most important part comes first, because a long line is cut. */
-static void say_all(struct hf_error *err, int why, X509 *cert, int depth,
-                    const struct hf_tls_name *name)
+static void set_certificate_error(struct hf_error *err, int why, X509 *cert, int depth,
+                                  const struct hf_tls_name *name)
 {
-    char what[HF_ERROR_TEXT_MAX], subject[NAME_ROOM], issuer[NAME_ROOM];
-    char from[DATE_ROOM], until[DATE_ROOM], holders[NAME_ROOM];
+    char what[HF_ERROR_TEXT_MAX], subject[NAME_SIZE], issuer[NAME_SIZE];
+    char from[DATE_SIZE], until[DATE_SIZE], holders[NAME_SIZE];
 
     print_name(subject, sizeof subject, X509_get_subject_name(cert));
     print_name(issuer, sizeof issuer, X509_get_issuer_name(cert));
     print_date(from, X509_get0_notBefore(cert));
     print_date(until, X509_get0_notAfter(cert));
     (void)snprintf(what, sizeof what, "%s", text_of_verify_error(why));
-    if (is_other_name(why)) {
-        print_holders(holders, sizeof holders, cert);
+    if (is_name_mismatch(why)) {
+        print_subject_alt_names(holders, sizeof holders, cert);
         (void)snprintf(what, sizeof what,
                        "is not for %s; it holds %s; tls_sni=NAME in the URL checks another "
                        "name, --map FROM=TO uses another address",
-                       name->text, holders);
+                       name->host, holders);
     }
     hf_error_set(err, HF_E_TLS,
                        "%s %s (subject %s; issuer %s; valid from %s until %s "
@@ -273,10 +273,10 @@ hf_status hf_tls_fill_certificate(struct hf_error *err, int why, X509 *cert,
                                  int depth, const struct hf_tls_name *name)
 {
     if (why == X509_V_ERR_OUT_OF_MEM)
-        return say_nomem(err);
+        return set_nomem_error(err);
     if (!cert)
         return hf_error_set(err, HF_E_TLS, "the server sent no certificate");
-    say_all(err, why, cert, depth, name);
+    set_certificate_error(err, why, cert, depth, name);
     ERR_clear_error();
     return HF_E_TLS;
 }

@@ -29,43 +29,43 @@ struct hf_wire {
     struct hf_dial dial;
     struct hf_stream stream;    /* its error is ours, of dialing too */
     struct hf_io io;            /* watched while the stream is open */
-    bool is_roused;             /* the awaited event has happened */
-    char *in;                   /* received bytes that were not dropped */
-    uint32_t len;
-    uint32_t room;
+    bool has_event;             /* the awaited event has happened */
+    char *input;                /* received bytes that were not dropped */
+    uint32_t input_len;
+    uint32_t input_capacity;
 };
 
 /* ---- waiting ---- */
 
 /* false: nothing has happened in time. */
-static bool await_socket(struct hf_wire *w, int64_t deadline_ms)
+static bool dispatch_until_event(struct hf_wire *w, int64_t deadline_ms)
 {
     int64_t left;
 
-    w->is_roused = false;
+    w->has_event = false;
     do {
         left = deadline_ms - hf_clock_ms();
         if (left < 0)
             left = 0;
         hf_loop_dispatch(w->loop, left < INT_MAX ? (int)left : INT_MAX);
-    } while (!w->is_roused && left > 0);
-    return w->is_roused;
+    } while (!w->has_event && left > 0);
+    return w->has_event;
 }
 
 /* Until the descriptor is ready for what the stream wants. */
-static bool await_stream(struct hf_wire *w, bool has_output,
-                         int64_t deadline_ms)
+static bool wait_for_stream(struct hf_wire *w, bool has_output,
+                            int64_t deadline_ms)
 {
     hf_loop_lock(w->loop);
     hf_loop_rewatch(w->loop, &w->io, hf_stream_wanted_events(&w->stream, has_output));
     hf_loop_unlock(w->loop);
-    return await_socket(w, deadline_ms);
+    return dispatch_until_event(w, deadline_ms);
 }
 
 static void on_ready(struct hf_io *io, int events)
 {
     (void)events;
-    HF_OWNER_OF(io, struct hf_wire, io)->is_roused = true;
+    HF_OWNER_OF(io, struct hf_wire, io)->has_event = true;
 }
 
 /* ---- opening ---- */
@@ -74,7 +74,7 @@ static void on_dialed(struct hf_dial *dial, int fd)
 {
     struct hf_wire *w = HF_OWNER_OF(dial, struct hf_wire, dial);
 
-    w->is_roused = true;
+    w->has_event = true;
     w->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_ready};
 }
 
@@ -91,7 +91,7 @@ static hf_status dial_server(struct hf_wire *w, int64_t deadline_ms)
     hf_loop_lock(w->loop);
     hf_dial_start(&w->dial);
     hf_loop_unlock(w->loop);
-    is_done = await_socket(w, deadline_ms);
+    is_done = dispatch_until_event(w, deadline_ms);
     if (is_done && w->io.fd >= 0)
         return HF_OK;
     (void)hf_dial_error(&w->dial, why, sizeof why);
@@ -120,7 +120,7 @@ static hf_status make_tls_handshake(struct hf_wire *w, int64_t deadline_ms)
     hf_status rc;
 
     while ((rc = hf_stream_start(&w->stream)) == HF_RESP_MORE)
-        if (!await_stream(w, false, deadline_ms))
+        if (!wait_for_stream(w, false, deadline_ms))
             return fail_wire(w, HF_E_CONNECT, HF_STREAM_IS_LATE);
     return rc;
 }
@@ -187,7 +187,7 @@ void hf_wire_close(struct hf_wire *w)
         hf_loop_unwatch(loop, &w->io);
     hf_loop_unlock(loop);
     hf_stream_close(&w->stream, true);
-    hf_mem_free(hf_loop_mem(loop), w->in, w->room);
+    hf_mem_free(hf_loop_mem(loop), w->input, w->input_capacity);
     hf_mem_free(hf_loop_mem(loop), w, sizeof *w);
     hf_loop_free(loop);
 }
@@ -195,10 +195,10 @@ void hf_wire_close(struct hf_wire *w)
 /* ---- bytes ---- */
 
 /* Bytes that TLS has read cause no event. */
-static bool await_more(struct hf_wire *w, bool has_output, int64_t deadline_ms)
+static bool wait_for_more_input(struct hf_wire *w, bool has_output, int64_t deadline_ms)
 {
     return hf_stream_has_more(&w->stream) ||
-           await_stream(w, has_output, deadline_ms);
+           wait_for_stream(w, has_output, deadline_ms);
 }
 
 static hf_status status_of_io(const struct hf_wire *w, long n)
@@ -209,22 +209,22 @@ static hf_status status_of_io(const struct hf_wire *w, long n)
 /* Whatever is there, without waiting. */
 static hf_status receive_available(struct hf_wire *w)
 {
-    size_t want = (size_t)w->len + READ_MIN;
+    size_t want = (size_t)w->input_len + READ_MIN;
     long n;
 
-    if (want > w->options.in_max)
+    if (want > w->options.input_max)
         return fail_wire(w, HF_E_LIMIT, "too many bytes at once");
-    if (!hf_mem_grow(hf_loop_mem(w->loop), &w->in, &w->room, 1, want,
-                     w->options.in_max))
+    if (!hf_mem_grow(hf_loop_mem(w->loop), &w->input, &w->input_capacity, 1, want,
+                     w->options.input_max))
         return fail_wire(w, HF_E_NOMEM, "out of memory while reading");
-    n = hf_stream_read(&w->stream, w->in + w->len, w->room - w->len);
+    n = hf_stream_read(&w->stream, w->input + w->input_len, w->input_capacity - w->input_len);
     if (n > 0)
-        w->len += (uint32_t)n;
+        w->input_len += (uint32_t)n;
     return status_of_io(w, n);
 }
 
-static hf_status send_some(struct hf_wire *w, const char *ptr, size_t len,
-                           size_t *sent)
+static hf_status send_some_bytes(struct hf_wire *w, const char *ptr, size_t len,
+                                 size_t *sent)
 {
     long n = hf_stream_write(&w->stream, ptr, len);
 
@@ -233,7 +233,7 @@ static hf_status send_some(struct hf_wire *w, const char *ptr, size_t len,
     return status_of_io(w, n);
 }
 
-static hf_status fail_late(struct hf_wire *w)
+static hf_status fail_reply_late(struct hf_wire *w)
 {
     return fail_wire(w, HF_E_NOREPLY, "the server does not answer in time");
 }
@@ -247,34 +247,34 @@ hf_status hf_wire_send(struct hf_wire *w, const char *ptr, size_t len,
     while (rc == HF_OK && sent < len) {
         rc = receive_available(w); /* BYTES-1 */
         if (rc == HF_OK)
-            rc = send_some(w, ptr + sent, len - sent, &sent);
-        if (rc == HF_OK && sent < len && !await_more(w, true, deadline_ms))
-            rc = fail_late(w);
+            rc = send_some_bytes(w, ptr + sent, len - sent, &sent);
+        if (rc == HF_OK && sent < len && !wait_for_more_input(w, true, deadline_ms))
+            rc = fail_reply_late(w);
     }
     return rc;
 }
 
 hf_status hf_wire_read(struct hf_wire *w, int64_t deadline_ms)
 {
-    uint32_t before = w->len;
+    uint32_t before = w->input_len;
     hf_status rc = receive_available(w);
 
-    while (rc == HF_OK && w->len == before)
-        rc = await_more(w, false, deadline_ms) ? receive_available(w) : fail_late(w);
+    while (rc == HF_OK && w->input_len == before)
+        rc = wait_for_more_input(w, false, deadline_ms) ? receive_available(w) : fail_reply_late(w);
     return rc;
 }
 
 const char *hf_wire_received(const struct hf_wire *w, size_t *len)
 {
-    *len = w->len;
-    return w->in;
+    *len = w->input_len;
+    return w->input;
 }
 
 void hf_wire_drop(struct hf_wire *w, size_t len)
 {
-    HF_ASSERT(len <= w->len);
-    w->len -= (uint32_t)len;
-    memmove(w->in, w->in + len, w->len);
+    HF_ASSERT(len <= w->input_len);
+    w->input_len -= (uint32_t)len;
+    memmove(w->input, w->input + len, w->input_len);
 }
 
 const struct hf_error *hf_wire_error(const struct hf_wire *w)

@@ -16,7 +16,7 @@ struct hf_wire_options {
     const struct hf_mem *mem;     /* NULL: libc. Borrowed until hf_wire_close */
     const struct hf_url *url;     /* borrowed until then */
     struct hf_tls_context *tls;   /* with rediss://; borrowed until then */
-    uint32_t in_max;              /* limit of bytes received and not dropped */
+    uint32_t input_max;           /* limit of bytes received and not dropped */
 };
 
 /* hf_wire_open  - resolves the name, connects, and makes the handshake of TLS. Sets *out only on
@@ -29,7 +29,7 @@ struct hf_wire_options {
  *                 waits for the other to read.
  * hf_wire_read  - waits until at least one more byte has arrived.
  *   Both return HF_OK; HF_E_NOREPLY: not in time; HF_E_CONNECT, HF_E_TLS: the connection has
- *   ended; HF_E_LIMIT (in_max), HF_E_NOMEM.
+ *   ended; HF_E_LIMIT (input_max), HF_E_NOMEM.
  * hf_wire_error - returns the reason of the last failure, without the address.
  *
  * hf_wire_received - returns the bytes that were received and not dropped, and *len; may return

@@ -35,13 +35,13 @@ static jmp_buf step_is_left;
 
 static int model_wait(void)
 {
-    state = loop->does_background_doze ? DOZES : RESTS;
+    state = loop->is_background_paused ? DOZES : RESTS;
     longjmp(step_is_left, 1);
 }
 
 static int model_wake(pthread_cond_t *condition)
 {
-    is_signalled = is_signalled || condition == &loop->background;
+    is_signalled = is_signalled || condition == &loop->background_wake;
     return 0;
 }
 
@@ -74,14 +74,14 @@ static void fire_due(void)
 static void wake_background(void)
 {
     if (state == RESTS)
-        loop->rests_until_ms = NOBODY_SLEEPS;
+        loop->background_rests_until_ms = NOBODY_SLEEPS;
     else if (state == DOZES)
-        loop->does_background_doze = false;
+        loop->is_background_paused = false;
     else
         fire_due();
     if (state == POLLS) {
-        loop->is_driven = false;
-        pass_seat(loop);
+        loop->has_driver = false;
+        offer_driver_role(loop);
     }
     is_signalled = false;
     state = READY;
@@ -90,8 +90,8 @@ static void wake_background(void)
 static bool may_wake(void)
 {
     if (state == POLLS)
-        return hf_wheel_next_ms(&loop->wheel) <= now_ms || loop->quiescers > 0;
-    return is_signalled || (state == RESTS && loop->rests_until_ms <= now_ms);
+        return hf_wheel_next_ms(&loop->wheel) <= now_ms || loop->quiescing_threads > 0;
+    return is_signalled || (state == RESTS && loop->background_rests_until_ms <= now_ms);
 }
 
 static void run_background(void)
@@ -100,7 +100,7 @@ static void run_background(void)
         if (state != READY)
             wake_background();
         if (setjmp(step_is_left) == 0)
-            background_step(loop);
+            run_background_step(loop);
     }
 }
 
@@ -130,13 +130,13 @@ static void disarm_all(void)
  * comes later. */
 static void come_or_go(void)
 {
-    loop->caller_ms = now_ms;
+    loop->last_caller_ms = now_ms;
     if (has_caller) {
-        loop->is_driven = false;
+        loop->has_driver = false;
         has_caller = false;
-        pass_seat(loop);
-    } else if (is_seat_free(loop)) {
-        sit_down(loop, false);
+        offer_driver_role(loop);
+    } else if (is_driver_role_free(loop)) {
+        become_driver(loop, false);
         has_caller = true;
     }
 }
@@ -189,7 +189,7 @@ static bool happen(int event)
         come_or_go();
         break;
     default:
-        if (loop->driver_users > 0)
+        if (loop->driver_users_count > 0)
             hf_loop_release_driver(loop);
         else
             hf_loop_retain_driver(loop);
@@ -206,11 +206,11 @@ static void begin(void)
     disarm_all();
     now_ms += 100;
     hf_wheel_advance(&loop->wheel, now_ms);
-    loop->driver_users = 0;
-    loop->is_driven = has_caller = false;
-    loop->does_background_doze = loop->is_due_in_rest = is_signalled = false;
-    loop->rests_until_ms = NOBODY_SLEEPS;
-    loop->caller_ms = now_ms;
+    loop->driver_users_count = 0;
+    loop->has_driver = has_caller = false;
+    loop->is_background_paused = loop->is_timer_due_in_rest = is_signalled = false;
+    loop->background_rests_until_ms = NOBODY_SLEEPS;
+    loop->last_caller_ms = now_ms;
     state = READY;
     run_background();
 }
@@ -263,11 +263,11 @@ static bool try_all(int count)
 static void loop_begin(void)
 {
     hf_wheel_init(&loop->wheel, &hf_mem_libc, now_ms);
-    hf_list_init(&loop->sleepers);
+    hf_list_init(&loop->sleeping_waiters);
     hf_list_init(&loop->woken_waiters);
-    hf_list_init(&loop->tasks);
-    hf_list_init(&loop->first_tasks);
-    loop->sleeps_until_ms = loop->outer_until_ms = NOBODY_SLEEPS;
+    hf_list_init(&loop->posted_tasks);
+    hf_list_init(&loop->urgent_tasks);
+    loop->driver_sleeps_until_ms = loop->outer_timeout_until_ms = NOBODY_SLEEPS;
     loop->has_thread = true;
 }
 

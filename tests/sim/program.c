@@ -67,7 +67,7 @@ int64_t program_master(const struct program *p, const struct hf_lock *lock)
     const struct hf_node *node =
         router->map ? hf_slot_map_target(router->map, lock->slot) : NULL;
 
-    if (router->only)
+    if (router->only_server)
         return HISTORY_NONE;
     return node ? number_of(node->host, strlen(node->host)) : 0;
 }

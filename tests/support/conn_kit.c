@@ -98,9 +98,9 @@ static void check_output(void)
     const struct hf_conn *c = &t.conn;
     size_t queued = 0;
 
-    for (uint64_t n = c->unsent; n < c->last; n++)
+    for (uint64_t n = c->first_unsent; n < c->end; n++)
         queued += c->places[n & (c->places_capacity - 1)].size;
-    ck_must(c->unwritten + queued == c->out_end - c->out_start,
+    ck_must(c->unwritten_bytes + queued == c->out_end - c->out_start,
             "every byte of the output belongs to a request that will send it");
 }
 
@@ -111,7 +111,7 @@ static void check_counters(void)
     const struct hf_link_stats *n = &c->stats;
     uint64_t waiting = 0;
 
-    for (uint64_t at = c->first; at < c->last; at++)
+    for (uint64_t at = c->first; at < c->end; at++)
         waiting += hf_expected_reply_request(
                        &c->places[at & (c->places_capacity - 1)]) != NULL;
     ck_must(n->requests == n->answered + n->unsent + n->unknown + waiting,
@@ -139,7 +139,7 @@ struct hf_conn_options defaults(void)
         .reply_max = 64u << 20,
         .on_push = on_push,
         .on_push_lost = on_push_lost,
-        .on_end = on_end,
+        .on_request_end = on_end,
     };
 }
 

@@ -20,8 +20,8 @@ const struct nodes_range halves[2] = {{0, 8191, 0}, {8192, 16383, 1}};
 
 void add_seed(int port)
 {
-    (void)strcpy(seeds.list[seeds.count].host, "127.0.0.1");
-    seeds.list[seeds.count++].port = (uint16_t)port;
+    (void)strcpy(seeds.hosts[seeds.hosts_count].host, "127.0.0.1");
+    seeds.hosts[seeds.hosts_count++].port = (uint16_t)port;
 }
 
 void prepare(nodes_answer *answer)

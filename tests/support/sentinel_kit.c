@@ -192,8 +192,8 @@ static void add_seeds(const int *ports, int count)
 {
     memset(&seeds, 0, sizeof seeds);
     for (int i = 0; i < count && ports[i]; i++) {
-        (void)strcpy(seeds.list[i].host, "127.0.0.1");
-        seeds.list[seeds.count++].port = (uint16_t)ports[i];
+        (void)strcpy(seeds.hosts[i].host, "127.0.0.1");
+        seeds.hosts[seeds.hosts_count++].port = (uint16_t)ports[i];
     }
 }
 
@@ -209,7 +209,7 @@ static void open_router_of_seeds(int protocol)
     options.link.on_trace = note_question;
     options.on_trouble = on_trouble;
     (void)strcpy(options.link.url.host, "127.0.0.1");
-    options.link.url.port = seeds.list[0].port;
+    options.link.url.port = seeds.hosts[0].port;
     open_loop_of(&memory.hook, false);
     ck_assert_int_eq(hf_router_new(&router, loop, &options, &error), HF_OK);
 }
@@ -228,10 +228,10 @@ void open_router_among(const int *ports, int count, struct hf_address_map *map)
 {
     add_seeds(ports, count);
     seeds.topology = HF_REPLICATED;
-    seeds.map = map;
+    seeds.address_map = map;
     open_router_of_seeds(3);
     hf_address_map_unref(map);
-    seeds.map = NULL;
+    seeds.address_map = NULL;
 }
 
 void open_router(void)

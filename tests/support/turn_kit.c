@@ -66,7 +66,7 @@ bool something_happened(void)
 
 bool driver_sleeps(void)
 {
-    return loop->is_driven && loop->sleeps_until_ms != NOBODY_SLEEPS;
+    return loop->has_driver && loop->driver_sleeps_until_ms != NOBODY_SLEEPS;
 }
 
 void ring(struct hf_timer *timer)

@@ -40,7 +40,7 @@ static int set_server(struct cli_try *t)
     hf_status status = HF_OK;
 
     t->server = (struct hf_wire_options){.url = &t->url,
-                                         .in_max = CLI_WIRE_MAX};
+                                         .input_max = CLI_WIRE_MAX};
     if (t->url.kind == HF_URL_TLS)
         status = hf_tls_context_new(&t->server.tls, &hf_mem_libc, hf_url_tls(&t->url),
                                     t->url.host, &err);

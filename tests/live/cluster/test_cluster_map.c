@@ -75,7 +75,7 @@ static uint16_t port_of(int node)
 
 static void must_be_the_cluster(const struct hf_slot_map *map)
 {
-    ck_assert_uint_eq(map->count, NODES);
+    ck_assert_uint_eq(map->nodes_count, NODES);
     ck_assert_uint_eq(hf_slot_map_count_covered(map), HF_SLOTS);
     for (int slot = 0; slot < HF_SLOTS; slot += 1365) {
         const struct hf_node *node = hf_slot_map_target(map, (uint16_t)slot);
@@ -238,14 +238,14 @@ static struct hf_slot_map *stamped_map(int node)
     struct hf_cluster_info info = info_of(node, 2);
     struct hf_slot_map *map = map_of(node, 2, "CLUSTER SLOTS");
 
-    map->info = info;
+    map->cluster_info = info;
     return map;
 }
 
 static void must_have_replaced(struct hf_slot_map *fresh,
                                struct hf_slot_map *held)
 {
-    ck_assert_uint_gt(fresh->info.current_epoch, held->info.current_epoch);
+    ck_assert_uint_gt(fresh->cluster_info.current_epoch, held->cluster_info.current_epoch);
     ck_assert(hf_slot_map_is_better(fresh, held));
     ck_assert(!hf_slot_map_is_better(held, fresh));
     ck_assert(!hf_slot_map_is_equal(fresh, held));
@@ -272,7 +272,7 @@ START_TEST(info_reports_how_new_a_map_is)
     ck_assert_uint_ge(two.current_epoch, NODES);
     ck_assert_uint_eq(two.current_epoch, three.current_epoch);
     ck_assert_uint_eq(two.known_nodes, NODES);
-    ck_assert_uint_eq(two.size, MASTERS);
+    ck_assert_uint_eq(two.masters_with_slots, MASTERS);
 }
 END_TEST
 
@@ -289,7 +289,7 @@ START_TEST(a_slot_that_moves_makes_a_better_map)
     ck_assert_int_eq(cluster_owner(cluster, slot), to);
     ck_assert_str_eq(server_ask(cluster_node(cluster, to), "GET bar"), "x");
     fresh = stamped_map(to);
-    await_epoch(from, fresh->info.current_epoch);
+    await_epoch(from, fresh->cluster_info.current_epoch);
     must_have_replaced(fresh, held);
     cluster_move(cluster, slot, from);
 }
@@ -357,7 +357,7 @@ START_TEST(a_minority_reports_fail_and_its_map_is_worse)
         server_pause(cluster_node(cluster, i));
     cluster_await_state(cluster, 0, "fail");
     fresh = stamped_map(0);
-    ck_assert(!fresh->info.is_ok);
+    ck_assert(!fresh->cluster_info.is_ok);
     ck_assert(!hf_slot_map_is_better(fresh, held));
     hf_slot_map_free(fresh);
     cluster_mend(cluster);

@@ -155,14 +155,14 @@ END_TEST
 /* Nothing is written after a gap, and so no line is formatted then. */
 START_TEST(lines_after_the_first_one_that_is_left_out_are_counted_only)
 {
-    struct hf_dump d = {.mem = &hf_mem_libc, .max = 20};
+    struct hf_dump d = {.mem = &hf_mem_libc, .text_max = 20};
 
     hf_dump_line(&d, 1, "first");
     hf_dump_line(&d, 0, "%s", "one that is too long");
     hf_dump_line(&d, 0, "x");
     ck_assert_str_eq(d.text, "  first");
-    ck_assert_uint_eq(d.len, sizeof "  first");
-    ck_assert_uint_eq(d.left_out, 2);
+    ck_assert_uint_eq(d.text_len, sizeof "  first");
+    ck_assert_uint_eq(d.lines_left_out, 2);
     hf_dump_fini(&d);
 }
 END_TEST

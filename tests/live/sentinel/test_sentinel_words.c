@@ -88,7 +88,7 @@ END_TEST
 static bool has_port(const struct hf_sentinel_list *list, int port)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (list->each[i].port == port)
+        if (list->sentinels[i].port == port)
             return true;
     return false;
 }
@@ -140,8 +140,8 @@ START_TEST(every_server_has_its_role)
 
             ck_assert_int_eq(role.kind, i == master ? HF_ROLE_MASTER
                                                     : HF_ROLE_REPLICA);
-            ck_assert_uint_eq(role.replicas, i == master ? REPLICAS : 0);
-            ck_assert_int_eq(role.is_linked, i != master);
+            ck_assert_uint_eq(role.connected_replicas, i == master ? REPLICAS : 0);
+            ck_assert_int_eq(role.has_data_of_master, i != master);
             if (i != master)
                 ck_assert_int_eq(role.master.port, port);
         }
@@ -160,9 +160,9 @@ static void must_tell(const char *event, int old_port, int new_port)
 
     message.len = strlen(message.ptr);
     ck_assert_msg(hf_switch_master_read(&s, message), "%s", event);
-    ck_assert(hf_text_is(s.name, SENTINELS_NAME));
-    ck_assert_int_eq(s.from.port, old_port);
-    ck_assert_int_eq(s.to.port, new_port);
+    ck_assert(hf_text_is(s.master_name, SENTINELS_NAME));
+    ck_assert_int_eq(s.old_master.port, old_port);
+    ck_assert_int_eq(s.new_master.port, new_port);
 }
 
 START_TEST(a_master_that_changes_is_reported)

@@ -185,7 +185,7 @@ static void set_marks(struct process *p, unsigned char mark)
     for (poller = first_poller(p); &poller->node != &p->pollers;
          poller = next_poller(poller))
         if (poller->loop)
-            *(unsigned char *)(size_t)poller->loop->fork_mark.page = mark;
+            *(unsigned char *)(size_t)poller->loop->fork_mark.wiped_page = mark;
 }
 
 void process_fork(struct process *p)
@@ -197,7 +197,7 @@ void process_fork(struct process *p)
 /* What a child leaves undone: its turn, and the loop's lock. */
 static void end_turn(struct hf_loop *loop)
 {
-    loop->is_driven = loop->is_in_turn = loop->is_running_tasks = false;
+    loop->has_driver = loop->is_in_turn = loop->is_running_tasks = false;
     (void)pthread_mutex_trylock(&loop->mutex); /* held, or not */
     (void)pthread_mutex_unlock(&loop->mutex);
 }
