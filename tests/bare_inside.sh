@@ -97,7 +97,7 @@ left=$(find /usr/local -iname '*holdfast*' -o -name '*hf_*')
 [ -z "$left" ] || fail 'files are left:' $left
 
 step 'packages: Debian, RPM and Arch are built, and their unit tests pass'
-needs dpkg-dev lintian fakeroot rpm makepkg libarchive-tools
+needs dpkg-dev lintian fakeroot rpm makepkg pacman-package-manager libarchive-tools
 # What debian/control names, and nothing else: it must be enough.
 mkdir /tmp/source
 cp -r "$tree/packages/debian" /tmp/source/debian

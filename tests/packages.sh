@@ -97,7 +97,7 @@ rpm_packages() {
 # ---- Arch ----
 
 arch() {
-    for tool in makepkg bsdtar fakeroot; do
+    for tool in makepkg pacman bsdtar fakeroot; do
         command -v $tool >/dev/null || {
             echo "skipped: the Arch package ($tool is not installed)"
             return
