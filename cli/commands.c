@@ -47,7 +47,7 @@ const struct cli_command *cli_command_find(const char *name)
 
 /* ---- printing ---- */
 
-static void print_list(void)
+static void print_command_list(void)
 {
     (void)puts("holdfast: distributed locks in Redis and Valkey\n\n"
                "usage: holdfast COMMAND [option]...\n");
@@ -62,7 +62,7 @@ int cli_command_help(const struct cli_command *command)
     if (command)
         (void)fputs(command->help, stdout);
     else
-        print_list();
+        print_command_list();
     return CLI_EXIT_OK;
 }
 

@@ -3,8 +3,8 @@
 #include "cli/base/common.h"
 #include "cli/commands.h"
 
-static int take_topic(void *ctx, const struct cli_args *args, int id,
-                      char *value)
+static int set_topic(void *ctx, const struct cli_args *args, int id,
+                     char *value)
 {
     const struct cli_command **topic = ctx;
 
@@ -18,7 +18,7 @@ static int take_topic(void *ctx, const struct cli_args *args, int id,
 static int main_help(struct cli_args *args, struct cli_common *common)
 {
     const struct cli_command *topic = NULL;
-    int rc = cli_common_parse(common, args, NULL, take_topic, &topic);
+    int rc = cli_common_parse(common, args, NULL, set_topic, &topic);
 
     return rc == CLI_CONTINUE ? cli_command_help(topic) : rc;
 }

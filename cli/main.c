@@ -4,7 +4,7 @@
 #include "cli/base/program.h"
 #include "cli/commands.h"
 
-static int take_version(struct cli_args *args, struct cli_common *common)
+static int run_version(struct cli_args *args, struct cli_common *common)
 {
     args->command = &cli_version_command;
     return cli_version_command.main(args, common);
@@ -25,7 +25,7 @@ static int find_command(struct cli_args *args, struct cli_common *common)
         if (id == CLI_ARGS_END)
             return cli_command_usage();
         if (id == VERSION)
-            return take_version(args, common);
+            return run_version(args, common);
         if ((rc = cli_common_take_option(common, args, id, value)) != CLI_CONTINUE)
             return rc;
     }
@@ -36,7 +36,7 @@ static int find_command(struct cli_args *args, struct cli_common *common)
 
 int main(int argc, char **argv)
 {
-    struct cli_args args = {.next = argv + (argc > 0), .print_help = cli_command_help};
+    struct cli_args args = {.next_word = argv + (argc > 0), .print_help = cli_command_help};
     struct cli_common common;
     int code;
 

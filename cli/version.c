@@ -42,8 +42,8 @@ static int print_text(void)
     return CLI_CONTINUE;
 }
 
-static int refuse_word(void *ctx, const struct cli_args *args, int id,
-                       char *value)
+static int refuse_argument(void *ctx, const struct cli_args *args, int id,
+                           char *value)
 {
     (void)ctx;
     (void)id;
@@ -52,7 +52,7 @@ static int refuse_word(void *ctx, const struct cli_args *args, int id,
 
 static int main_version(struct cli_args *args, struct cli_common *common)
 {
-    int rc = cli_common_parse(common, args, NULL, refuse_word, NULL);
+    int rc = cli_common_parse(common, args, NULL, refuse_argument, NULL);
 
     if (rc == CLI_CONTINUE)
         rc = common->is_json ? print_json() : print_text();

@@ -20,8 +20,8 @@ static struct doctor_findings findings;
 static void set(struct doctor_server *s, enum doctor_fact fact,
                 const char *text)
 {
-    free((char *)s->fact[fact]);
-    s->fact[fact] = NULL;
+    free((char *)s->facts[fact]);
+    s->facts[fact] = NULL;
     if (text)
         doctor_fact_set(s, fact, text, strlen(text));
 }
@@ -54,7 +54,7 @@ static struct doctor_server *add(uint16_t port)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         set(s, good[i].fact, good[i].text);
     for (int i = 0; i < DOCTOR_PERMISSIONS; i++)
-        s->may[i].is = MAY_PERMITTED;
+        s->permissions[i].permission = MAY_PERMITTED;
     s->clock = (struct doctor_clock){true, 1000, 500};
     return s;
 }
@@ -68,15 +68,15 @@ static void lone(void)
 static void own(struct doctor_server *s, int from, int to)
 {
     for (int i = from; i < to; i++)
-        s->view.own[i / 8] |= (uint8_t)(1 << i % 8);
+        s->cluster_view.claimed_slots[i / 8] |= (uint8_t)(1 << i % 8);
 }
 
 static struct doctor_server *add_replica(uint16_t port, int master)
 {
     struct doctor_server *s = add(port);
 
-    s->said = SAID_REPLICA;
-    s->master = master;
+    s->role_said_by_others = SAID_REPLICA;
+    s->master_index = master;
     set(s, FACT_ROLE, "slave");
     set(facts.servers[master], FACT_REPLICAS, "1");
     return s;
@@ -92,7 +92,7 @@ static void cluster(void)
     for (int i = 0; i < 3; i++) {
         struct doctor_server *s = add((uint16_t)(i + 1));
 
-        s->said = SAID_MASTER;
+        s->role_said_by_others = SAID_MASTER;
         own(s, i * 5000, i == 2 ? HF_SLOTS : (i + 1) * 5000);
     }
     for (int i = 0; i < 3; i++)
@@ -101,9 +101,9 @@ static void cluster(void)
         (void)snprintf(id, sizeof id, "id%d", i);
         set(facts.servers[i], FACT_ID, id);
         set(facts.servers[i], FACT_CLUSTER_ENABLED, "1");
-        facts.servers[i]->view.is_known = true;
-        facts.servers[i]->view.digest = 42;
-        facts.servers[i]->view.covered = HF_SLOTS;
+        facts.servers[i]->cluster_view.is_known = true;
+        facts.servers[i]->cluster_view.owners_digest = 42;
+        facts.servers[i]->cluster_view.covered_slots = HF_SLOTS;
     }
 }
 
@@ -112,7 +112,7 @@ static void sentinels(void)
 {
     facts.topology = HF_SENTINEL;
     facts.replicas = 1;
-    add(1)->said = SAID_MASTER;
+    add(1)->role_said_by_others = SAID_MASTER;
     (void)add_replica(2, 0);
     for (uint16_t i = 3; i < 6; i++) {
         struct doctor_server *s = add(i);
@@ -131,9 +131,9 @@ static void hosts(void)
 {
     facts.topology = HF_REPLICATED;
     facts.replicas = 1;
-    add(1)->said = SAID_MASTER;
+    add(1)->role_said_by_others = SAID_MASTER;
     (void)add_replica(2, 0);
-    for (uint32_t i = 0; i < facts.count; i++)
+    for (uint32_t i = 0; i < facts.servers_count; i++)
         facts.servers[i]->is_seed = true;
 }
 
@@ -158,7 +158,7 @@ static struct doctor_server *at(int i)
 static void gone(struct doctor_server *s)
 {
     s->is_reached = false;
-    (void)snprintf(s->trouble, sizeof s->trouble, "it is gone");
+    (void)snprintf(s->connect_error, sizeof s->connect_error, "it is gone");
 }
 
 static void master_is_gone(void)
@@ -178,22 +178,22 @@ static void sentinel_is_gone(void)
 
 static void writes_are_refused(void)
 {
-    at(0)->may[MAY_HSET].is = MAY_REFUSED;
-    (void)strcpy(at(0)->may[MAY_HSET].words, "OOM command not allowed");
+    at(0)->permissions[MAY_HSET].permission = MAY_REFUSED;
+    (void)strcpy(at(0)->permissions[MAY_HSET].error_text, "OOM command not allowed");
 }
 
 static void keys_are_few(void)
 {
-    at(0)->may[MAY_EXISTS].is = MAY_NO_KEY;
+    at(0)->permissions[MAY_EXISTS].permission = MAY_NO_KEY;
 }
 
 static void channels_are_few(void)
 {
-    at(0)->may[MAY_SUBSCRIBE].is = MAY_NO_CHANNEL;
+    at(0)->permissions[MAY_SUBSCRIBE].permission = MAY_NO_CHANNEL;
 }
 static void ping_is_denied(void)
 {
-    at(0)->may[MAY_PING].is = MAY_NO_COMMAND;
+    at(0)->permissions[MAY_PING].permission = MAY_NO_COMMAND;
 }
 
 static void resp2(void)
@@ -204,8 +204,8 @@ static void resp2(void)
 static void tracking_is_refused(void)
 {
     facts.is_tracking = true;
-    at(0)->may[MAY_TRACKING].is = MAY_PERMITTED;
-    at(0)->may[MAY_CACHING].is = MAY_NO_COMMAND;
+    at(0)->permissions[MAY_TRACKING].permission = MAY_PERMITTED;
+    at(0)->permissions[MAY_CACHING].permission = MAY_NO_COMMAND;
 }
 
 static void clock_is_off(void)
@@ -245,7 +245,7 @@ static void a_host_is_down(void)
 
     down->is_seed = true;
     down->is_reached = false;
-    down->said = SAID_NOTHING;
+    down->role_said_by_others = SAID_NOTHING;
 }
 static void majority_of_two_is_asked_for(void)
 {
@@ -263,12 +263,12 @@ static void majority_is_asked_of_sentinels(void)
 
 static void evalsha_is_renamed(void)
 {
-    at(0)->may[MAY_EVALSHA].is = MAY_UNKNOWN;
+    at(0)->permissions[MAY_EVALSHA].permission = MAY_UNKNOWN;
 }
 
 static void wait_is_denied(void)
 {
-    at(0)->may[MAY_WAIT].is = MAY_NO_COMMAND;
+    at(0)->permissions[MAY_WAIT].permission = MAY_NO_COMMAND;
 }
 
 static void replica_clock_is_off(void)
@@ -288,7 +288,7 @@ static void other_owner(void)
 
 static void other_view(void)
 {
-    at(4)->view.digest = 43;
+    at(4)->cluster_view.owners_digest = 43;
 }
 
 static void other_epoch(void)
@@ -298,39 +298,39 @@ static void other_epoch(void)
 
 static void slots_are_free(void)
 {
-    at(2)->view.covered = HF_SLOTS - 1;
+    at(2)->cluster_view.covered_slots = HF_SLOTS - 1;
 }
 
 static void node_is_nowhere(void)
 {
-    at(2)->view.nowhere = 1;
+    at(2)->cluster_view.nodes_without_address = 1;
 }
 
 static void master_is_alone(void)
 {
-    at(5)->master = -1;
+    at(5)->master_index = -1;
     set(at(2), FACT_REPLICAS, "0");
 }
 
 static void masters_are_two(void)
 {
-    at(2)->said = SAID_NOTHING;
+    at(2)->role_said_by_others = SAID_NOTHING;
 }
 
 static void one_knows_no_shards(void)
 {
-    at(2)->may[MAY_SHARDNUMSUB].is = MAY_REFUSED;
+    at(2)->permissions[MAY_SHARDNUMSUB].permission = MAY_REFUSED;
 }
 static void sharded_is_forced(void)
 {
     facts.sharded = HF_SHARDED_ON;
     for (int i = 0; i < 6; i++)
-        at(i)->may[MAY_SHARDNUMSUB].is = MAY_UNKNOWN;
+        at(i)->permissions[MAY_SHARDNUMSUB].permission = MAY_UNKNOWN;
 }
 static void shards_may_not_be_asked_for(void)
 {
     for (int i = 0; i < 6; i++)
-        at(i)->may[MAY_SHARDNUMSUB].is = MAY_NO_COMMAND;
+        at(i)->permissions[MAY_SHARDNUMSUB].permission = MAY_NO_COMMAND;
 }
 static void both_and_may_not_be_asked_for(void)
 {
@@ -340,12 +340,12 @@ static void both_and_may_not_be_asked_for(void)
 static void both_and_may_not_publish_plainly(void)
 {
     facts.sharded = HF_SHARDED_BOTH;
-    at(1)->may[MAY_PUBLISH].is = MAY_NO_COMMAND;
+    at(1)->permissions[MAY_PUBLISH].permission = MAY_NO_COMMAND;
 }
 static void both_and_may_not_listen_plainly(void)
 {
     facts.sharded = HF_SHARDED_BOTH;
-    at(1)->may[MAY_SUBSCRIBE].is = MAY_NO_COMMAND;
+    at(1)->permissions[MAY_SUBSCRIBE].permission = MAY_NO_COMMAND;
 }
 
 static void sharded_is_off(void)
@@ -355,12 +355,12 @@ static void sharded_is_off(void)
 
 static void undeclared_keys_are_refused(void)
 {
-    at(0)->may[MAY_DERIVE] = (struct doctor_answer){
+    at(0)->permissions[MAY_DERIVE] = (struct doctor_answer){
         MAY_REFUSED, "ERR script tried accessing undeclared key, key: {x}:derived"};
 }
 static void name_is_unknown(void)
 {
-    at(2)->may[MAY_SENTINEL_MASTER].is = MAY_REFUSED;
+    at(2)->permissions[MAY_SENTINEL_MASTER].permission = MAY_REFUSED;
 }
 static void sentinels_are_two(void)
 {
@@ -370,7 +370,7 @@ static void sentinels_are_two(void)
 
 static void role_is_denied(void)
 {
-    at(0)->may[MAY_ROLE].is = MAY_NO_COMMAND;
+    at(0)->permissions[MAY_ROLE].permission = MAY_NO_COMMAND;
 }
 
 static void master_is_none(void)
@@ -386,12 +386,12 @@ static void replica_is_master(void)
 static void host_is_master(void)
 {
     set(at(1), FACT_ROLE, "master");
-    at(1)->said = SAID_MASTER;
+    at(1)->role_said_by_others = SAID_MASTER;
 }
 static void no_host_is_master(void)
 {
     set(at(0), FACT_ROLE, "slave");
-    at(0)->said = SAID_REPLICA;
+    at(0)->role_said_by_others = SAID_REPLICA;
 }
 
 static void all_hosts_count(void)
@@ -411,7 +411,7 @@ static void balancer_is_before_it(void)
 
 static void list_is_cut(void)
 {
-    facts.is_cut = true;
+    facts.has_more_servers = true;
 }
 
 static void plain_url_to_cluster(void)
@@ -673,7 +673,7 @@ static void go_wrong(int i)
     if (wrongs[i].change)
         wrongs[i].change();
     else if (wrongs[i].denied)
-        at(0)->may[wrongs[i].denied].is = MAY_NO_COMMAND;
+        at(0)->permissions[wrongs[i].denied].permission = MAY_NO_COMMAND;
     else
         set(at(wrongs[i].index), (enum doctor_fact)wrongs[i].fact,
             wrongs[i].text);
@@ -683,7 +683,7 @@ static const struct doctor_finding *find(const char *rule)
 {
     for (uint32_t i = 0; i < findings.count; i++)
         if (findings.list[i].severity != DOCTOR_FINE &&
-            strcmp(findings.list[i].rule, rule) == 0)
+            strcmp(findings.list[i].rule_id, rule) == 0)
             return &findings.list[i];
     return NULL;
 }
@@ -708,9 +708,9 @@ START_TEST(correct_settings_pass)
 {
     scenes[_i]();
     doctor_apply_rules(&facts, &findings);
-    ck_assert_uint_gt(findings.by[DOCTOR_FINE], 15);
-    ck_assert_msg(findings.by[DOCTOR_FINE] == findings.count, "%s: %s",
-                  findings.list[0].rule, findings.list[0].text);
+    ck_assert_uint_gt(findings.count_by_severity[DOCTOR_FINE], 15);
+    ck_assert_msg(findings.count_by_severity[DOCTOR_FINE] == findings.count, "%s: %s",
+                  findings.list[0].rule_id, findings.list[0].text);
 }
 END_TEST
 
@@ -772,16 +772,16 @@ START_TEST(every_row_has_what_its_test_looks_at)
 
         ck_assert(r->test && r->meaning[0] && r->advice[0]);
         ck_assert_ptr_null(strstr(r->advice, "- ")); /* a broken word */
-        ck_assert_msg(is_shared == (r->found != NULL), "%s", r->id);
-        ck_assert(has_known_parts(r->fine) && has_known_parts(r->found));
+        ck_assert_msg(is_shared == (r->found_text != NULL), "%s", r->id);
+        ck_assert(has_known_parts(r->fine_text) && has_known_parts(r->found_text));
         if (r->test == doctor_test_equals)
-            ck_assert(r->fact && r->good);
+            ck_assert(r->fact && r->good_value);
         if (is_number)
             ck_assert_msg(!r->fact != !r->measure, "%s", r->id);
         if (r->test == doctor_test_permits || r->test == doctor_test_answers)
-            ck_assert(r->may[0] != MAY_NONE);
+            ck_assert(r->permissions[0] != MAY_NONE);
         if (r->scope == SCOPE_WHOLE)
-            ck_assert(!r->fact && !r->may[0]); /* there is no server */
+            ck_assert(!r->fact && !r->permissions[0]); /* there is no server */
     }
 }
 END_TEST
@@ -883,7 +883,7 @@ START_TEST(same_node_twice_is_not_two_owners)
     cluster();
     own(add(9), 0, 5000);
     set(at(6), FACT_ID, "id0");
-    at(6)->view.is_known = true;
+    at(6)->cluster_view.is_known = true;
     ck_assert(!finds("two-owners"));
 }
 END_TEST
@@ -895,7 +895,7 @@ START_TEST(worst_comes_first)
     set(at(0), FACT_FULL_COVERAGE, "no");
     set(at(5), FACT_READ_ONLY, "no");
     doctor_apply_rules(&facts, &findings);
-    ck_assert_uint_eq(findings.by[DOCTOR_UNSAFE], 2);
+    ck_assert_uint_eq(findings.count_by_severity[DOCTOR_UNSAFE], 2);
     for (uint32_t i = 1; i < findings.count; i++)
         ck_assert_int_le(findings.list[i].severity,
                          findings.list[i - 1].severity);
@@ -971,7 +971,7 @@ START_TEST(answers_are_understood)
 {
     struct reply reply = reply_to(answers[_i].error);
 
-    ck_assert_int_eq(doctor_answer_read(reply.value).is, answers[_i].is);
+    ck_assert_int_eq(doctor_answer_read(reply.value).permission, answers[_i].is);
     reply_fini(&reply);
 }
 END_TEST
@@ -1010,9 +1010,9 @@ START_TEST(info_is_read)
     ck_assert(reply_of_bytes(&reply, bytes, strlen(bytes), 2));
     doctor_query_read(question("INFO"), &facts, s, reply.value);
     reply_fini(&reply);
-    ck_assert_str_eq(s->fact[FACT_VERSION], "7.0.15");
-    ck_assert_str_eq(s->fact[FACT_POLICY], "allkeys-lru");
-    ck_assert_str_eq(s->fact[FACT_LAG], "17");
+    ck_assert_str_eq(s->facts[FACT_VERSION], "7.0.15");
+    ck_assert_str_eq(s->facts[FACT_POLICY], "allkeys-lru");
+    ck_assert_str_eq(s->facts[FACT_LAG], "17");
     ck_assert(doctor_is_master(s));
 }
 END_TEST
@@ -1023,23 +1023,23 @@ START_TEST(settings_users_and_sentinels_are_read_in_both_protocols)
 
     s->is_sentinel = _i == 3;
     answer(s, "CONFIG GET timeout", "{'timeout' '7'}", _i);
-    ck_assert_str_eq(s->fact[FACT_IDLE_TIMEOUT], "7");
+    ck_assert_str_eq(s->facts[FACT_IDLE_TIMEOUT], "7");
     answer(s, "CONFIG GET tcp-keepalive", "{}", _i);
-    ck_assert_ptr_null(s->fact[FACT_KEEPALIVE]);
+    ck_assert_ptr_null(s->facts[FACT_KEEPALIVE]);
     answer(s, "ACL GETUSER USER",
            _i == 2 ? "{'keys' ['a*' 'b*'] 'channels' ['*']}"
                    : "{'keys' 'a* b*' 'channels' '*'}", _i);
-    ck_assert_str_eq(s->fact[FACT_ACL_KEYS], "a* b*");
+    ck_assert_str_eq(s->facts[FACT_ACL_KEYS], "a* b*");
     answer(s, "SENTINEL MASTER MASTER",
            "{'ip' '10.0.0.9' 'port' '7' 'quorum' '2'}", _i);
-    ck_assert_str_eq(s->fact[FACT_MASTER], "10.0.0.9:7");
-    ck_assert_str_eq(s->fact[FACT_QUORUM], "2");
-    ck_assert_int_eq(facts.servers[1]->said, SAID_MASTER);
+    ck_assert_str_eq(s->facts[FACT_MASTER], "10.0.0.9:7");
+    ck_assert_str_eq(s->facts[FACT_QUORUM], "2");
+    ck_assert_int_eq(facts.servers[1]->role_said_by_others, SAID_MASTER);
     answer(s, "SENTINEL REPLICAS MASTER",
            "[{'ip' '10.0.0.9' 'port' '8'} {'ip' '10.0.0.9' 'port' '99999'} 7]",
            _i);
-    ck_assert_uint_eq(facts.count, 3);
-    ck_assert_int_eq(facts.servers[2]->said, SAID_REPLICA);
+    ck_assert_uint_eq(facts.servers_count, 3);
+    ck_assert_int_eq(facts.servers[2]->role_said_by_others, SAID_REPLICA);
 }
 END_TEST
 
@@ -1084,7 +1084,7 @@ START_TEST(failed_nodes_are_read)
            "b 10.0.0.2:1@2,name slave,fail a 0 0 1 connected\n"
            "c 10.0.0.3:1@2 master,fail? - 0 0 1 connected\n"
            "d 10.0.0.4:1@2 failed - 0 0 1\n'", 3);
-    ck_assert_str_eq(s->fact[FACT_FAILED_NODES], "10.0.0.2:1, 10.0.0.3:1");
+    ck_assert_str_eq(s->facts[FACT_FAILED_NODES], "10.0.0.2:1, 10.0.0.3:1");
 }
 END_TEST
 
@@ -1103,15 +1103,15 @@ START_TEST(odd_answers_are_nothing)
             doctor_query_read(&doctor_queries[q], &facts, s, reply.value);
             reply_fini(&reply);
         }
-    ck_assert_uint_eq(facts.count, 1);
-    ck_assert_ptr_null(s->fact[FACT_VERSION]);
+    ck_assert_uint_eq(facts.servers_count, 1);
+    ck_assert_ptr_null(s->facts[FACT_VERSION]);
 }
 END_TEST
 
 START_TEST(names_are_part_of_requests)
 {
     const struct doctor_query_names names = {.key = "k y", .channel = "c",
-                                             .scratch = "s", .scratch_channel = "sc",
+                                             .unused_key = "s", .unused_channel = "sc",
                                              .user = "KEY", .master = "m"};
     struct hf_resp_arg argv[DOCTOR_WORDS_MAX];
 
@@ -1143,8 +1143,8 @@ START_TEST(number_of_servers_is_limited)
 {
     for (int i = 0; i <= DOCTOR_SERVERS_MAX; i++)
         (void)doctor_server_new(&facts, "h", (uint16_t)(i + 1));
-    ck_assert_uint_eq(facts.count, DOCTOR_SERVERS_MAX);
-    ck_assert(facts.is_cut);
+    ck_assert_uint_eq(facts.servers_count, DOCTOR_SERVERS_MAX);
+    ck_assert(facts.has_more_servers);
 }
 END_TEST
 

@@ -41,7 +41,7 @@ static struct ls_options options;
 static int parse(const char *a, const char *b, const char *c)
 {
     char *words[] = {(char *)a, (char *)b, (char *)c, NULL};
-    struct cli_args args = {.next = words, .command = &cli_ls_command};
+    struct cli_args args = {.next_word = words, .command = &cli_ls_command};
     FILE *said = catch(STDERR_FILENO);
     struct cli_common common;
     int rc;
@@ -142,7 +142,7 @@ static struct ls_list list;
 
 static void add(const char *name, size_t len, struct hf_lock_info info)
 {
-    struct cli_lock lock = {.name = name, .len = len};
+    struct cli_lock lock = {.name = name, .name_len = len};
 
     info.is_locked = true;
     (void)strcpy(info.holder, "me:1");
@@ -154,7 +154,7 @@ static void add(const char *name, size_t len, struct hf_lock_info info)
 static void add_counter(const char *name, int64_t number)
 {
     const struct cli_lock lock = {.name = name,
-                                  .len = strlen(name),
+                                  .name_len = strlen(name),
                                   .info = {.kind = HF_KIND_PERMIT,
                                            .ttl_ms = -1,
                                            .hold_count = number}};
@@ -165,7 +165,7 @@ static void add_counter(const char *name, int64_t number)
 static void add_permits(const char *name, int64_t out, int64_t left)
 {
     const struct cli_lock lock = {.name = name,
-                                  .len = strlen(name),
+                                  .name_len = strlen(name),
                                   .info = {.is_locked = true,
                                            .kind = HF_KIND_PERMIT,
                                            .ttl_ms = 1500,
@@ -203,7 +203,7 @@ START_TEST(names_are_sorted_by_bytes_and_appear_once)
     for (size_t i = 0; i < ROWS(names); i++)
         add_plain(names[i]);
     ls_list_sort(&list);
-    ck_assert_uint_eq(list.count, 5);
+    ck_assert_uint_eq(list.locks_count, 5);
     ck_assert_str_eq(printed(LS_TABS), "B\tplain\tme:1\t1\t2\t1500\t-\t-\n"
                                        "a\tplain\tme:1\t1\t2\t1500\t-\t-\n"
                                        "ab\tplain\tme:1\t1\t2\t1500\t-\t-\n"
@@ -222,9 +222,9 @@ START_TEST(list_grows_and_is_freed)
         add_plain(name);
     }
     ls_list_sort(&list);
-    ck_assert_uint_eq(list.count, 700);
+    ck_assert_uint_eq(list.locks_count, 700);
     ls_list_fini(&list);
-    ck_assert_uint_eq(list.count, 0);
+    ck_assert_uint_eq(list.locks_count, 0);
     ls_list_sort(&list);
     ls_list_fini(&list);
 }
@@ -255,7 +255,7 @@ END_TEST
 
 static void add_waiter(size_t lock, uint32_t place, const char *owner, const char *label)
 {
-    struct ls_waiter waiter = {.lock = lock, .place = place, .owner_len = strlen(owner)};
+    struct ls_waiter waiter = {.lock_index = lock, .place = place, .owner_len = strlen(owner)};
 
     (void)strcpy(waiter.owner, owner);
     (void)strcpy(waiter.label, label);
@@ -324,7 +324,7 @@ END_TEST
 /* A counter is held by nobody: what it says is how many are left. */
 START_TEST(counters_and_queues_have_their_numbers)
 {
-    struct cli_lock fair = {.name = "f", .len = 1};
+    struct cli_lock fair = {.name = "f", .name_len = 1};
 
     fair.info = (struct hf_lock_info){.is_locked = true,
                                       .kind = HF_KIND_FAIR,
@@ -361,7 +361,7 @@ START_TEST(semaphore_with_permits_out_is_no_counter)
     add_permits("q", 1, 2);
     add_counter("q", 2);
     ls_list_sort(&list);
-    ck_assert_uint_eq(list.count, 2);
+    ck_assert_uint_eq(list.locks_count, 2);
     ck_assert(list.locks[0].info.is_locked && list.locks[1].info.is_locked);
     ls_list_fini(&list);
 }

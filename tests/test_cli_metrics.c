@@ -23,18 +23,19 @@ static char own[CLI_METRICS_OWN_MAX], former[CLI_METRICS_OWN_MAX];
 static struct openmetrics metrics;
 static char label[METRIC_LABEL_MAX];
 
-static const struct cli_metrics_values failed_run = {.starts = 1,
-                                                     .failures = 1,
-                                                     .start_ms = 1700000000123,
-                                                     .end_ms = 1700000005000,
+static const struct cli_metrics_values failed_run = {.acquired_count = 1,
+                                                     .failed_count = 1,
+                                                     .acquired_ms = 1700000000123,
+                                                     .ended_ms = 1700000005000,
                                                      .exit_code = 7};
-static const struct cli_metrics_values good_run = {.starts = 1,
-                                                   .start_ms = 1700000100000,
-                                                   .end_ms = 1700000100007,
-                                                   .success_ms = 1700000100007,
+static const struct cli_metrics_values good_run = {.acquired_count = 1,
+                                                   .acquired_ms = 1700000100000,
+                                                   .ended_ms = 1700000100007,
+                                                   .last_success_ms = 1700000100007,
                                                    .updated_ms = 1700000100007};
 static const struct cli_metrics_values held = {
-    .is_held = true, .starts = 1, .start_ms = 1700000200000, .updated_ms = 1700000215000};
+    .is_held = true, .acquired_count = 1, .acquired_ms = 1700000200000,
+        .updated_ms = 1700000215000};
 
 static void compose(const struct cli_metrics_values *v, bool is_election, const char *before)
 {
@@ -120,8 +121,8 @@ START_TEST(longest_name_fits)
     struct cli_metrics_values v = failed_run;
 
     memset(name, '"', sizeof name - 1);
-    v.starts = v.losses = v.failures = UINT64_MAX;
-    v.success_ms = v.end_ms = INT64_MAX;
+    v.acquired_count = v.lost_count = v.failed_count = UINT64_MAX;
+    v.last_success_ms = v.ended_ms = INT64_MAX;
     ck_assert_int_lt(cli_metrics_compose(own, &v, hf_metric_label(label, name), false, NULL),
                      CLI_METRICS_OWN_MAX);
     ck_assert_msg(openmetrics_parse(&metrics, own, false), "%s", metrics.why);

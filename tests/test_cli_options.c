@@ -45,7 +45,7 @@ static int parse(const char *text)
     ck_assert_ptr_nonnull(said);
     ck_assert_int_ge(dup2(fileno(said), STDERR_FILENO), 0);
     cli_common_init(&common);
-    args = (struct cli_args){.next = words(text), .command = &cli_run_command};
+    args = (struct cli_args){.next_word = words(text), .command = &cli_run_command};
     rc = cli_run_options_parse(&run, &args, &common);
     rewind(said);
     line[fread(line, 1, sizeof line - 1, said)] = '\0';
@@ -221,7 +221,7 @@ START_TEST(password_is_unreadable_in_argv)
 {
     char **argv = words("-u rediss://u:secret@h?tls_key_password=pw name cmd");
 
-    args = (struct cli_args){.next = argv, .command = &cli_run_command};
+    args = (struct cli_args){.next_word = argv, .command = &cli_run_command};
     cli_common_init(&common);
     ck_assert_int_eq(cli_run_options_parse(&run, &args, &common), CLI_CONTINUE);
     ck_assert_str_eq(common.urls[0], "rediss://u:secret@h?tls_key_password=pw");
@@ -233,15 +233,15 @@ END_TEST
 START_TEST(grace_is_at_most_half_the_lease)
 {
     ck_assert_int_eq(parse("-k 5 --ttl 30 n c"), CLI_CONTINUE);
-    ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 5000);
+    ck_assert_int_eq(cli_run_rules_of(&run).grace_after_loss_ms, 5000);
     ck_assert_int_eq(parse("-k 20 --ttl 30 n c"), CLI_CONTINUE);
-    ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 15000);
+    ck_assert_int_eq(cli_run_rules_of(&run).grace_after_loss_ms, 15000);
     ck_assert_int_eq(cli_run_rules_of(&run).kill_after_ms, 20000);
     ck_assert_int_eq(parse("-k 20 --lease 2 n c"), CLI_CONTINUE);
-    ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 1000);
+    ck_assert_int_eq(cli_run_rules_of(&run).grace_after_loss_ms, 1000);
     ck_assert(cli_run_rules_of(&run).has_lease);
     ck_assert_int_eq(parse("-k 0 n c"), CLI_CONTINUE);
-    ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 0);
+    ck_assert_int_eq(cli_run_rules_of(&run).grace_after_loss_ms, 0);
 }
 END_TEST
 

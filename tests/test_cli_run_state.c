@@ -22,7 +22,7 @@ static int64_t safe_until_ms;
 
 static struct cli_run_rules rules = {.on_lost = CLI_LOST_STOP,
                                      .kill_after_ms = KILL_AFTER,
-                                     .grace_ms = GRACE,
+                                     .grace_after_loss_ms = GRACE,
                                      .conflict_code = 75};
 
 static void begin(void)
@@ -59,7 +59,7 @@ static unsigned ends_by_signal(int signal)
 {
     return step((struct cli_run_event){.kind = CLI_EV_ENDED,
                                        .number = CLI_EXIT_SIGNAL + signal,
-                                       .by_signal = true});
+                                       .ended_by_signal = true});
 }
 
 static void run_command(void)
@@ -70,7 +70,7 @@ static void run_command(void)
 static void leaves_with(int code)
 {
     ck_assert_int_eq(run.state, CLI_RUN_DONE);
-    ck_assert_int_eq(run.code, code);
+    ck_assert_int_eq(run.exit_code, code);
 }
 
 /* ---- waiting ---- */
@@ -101,7 +101,7 @@ START_TEST(signal_while_waiting_cancels)
     ck_assert_uint_eq(happens(CLI_EV_REFUSED, HF_CANCELLED), CLI_DO_FINISH);
     leaves_with(128 + signals[_i]);
     ck_assert_int_eq(run.end_by_signal, signals[_i]);
-    ck_assert(!run.ends_group);
+    ck_assert(!run.must_group_end);
 }
 END_TEST
 
@@ -277,13 +277,13 @@ START_TEST(signal_that_ended_the_command_ends_us_if_it_was_meant_for_us)
         (void)happens(CLI_EV_SIGNAL, deaths[_i].told);
     (void)step((struct cli_run_event){.kind = CLI_EV_ENDED,
                                       .number = died ? CLI_EXIT_SIGNAL + died : 3,
-                                      .by_signal = died != 0,
-                                      .had_tty = deaths[_i].had_tty});
+                                      .ended_by_signal = died != 0,
+                                      .had_terminal = deaths[_i].had_tty});
     (void)happens(CLI_EV_EMPTY, 0);
     (void)happens(CLI_EV_RELEASED, HF_OK);
     leaves_with(died ? CLI_EXIT_SIGNAL + died : 3);
     ck_assert_int_eq(run.end_by_signal, deaths[_i].end_by_signal);
-    ck_assert_int_eq(run.end_by_signal != 0 && run.ends_group, deaths[_i].ends_group);
+    ck_assert_int_eq(run.end_by_signal != 0 && run.must_group_end, deaths[_i].ends_group);
 }
 END_TEST
 
@@ -326,10 +326,10 @@ START_TEST(death_of_the_guardian_is_that_of_all_the_command_started)
         (void)happens(CLI_EV_SIGNAL, SIGTERM);
     if (_i > 1)
         (void)ends_by_signal(SIGTERM);
-    ck_assert(!run.is_all);
+    ck_assert(!run.all_sessions);
     ck_assert_uint_eq(happens(CLI_EV_UNGUARDED, 0),
                       CLI_DO_DRAIN | CLI_DO_KILL);
-    ck_assert(run.is_all);
+    ck_assert(run.all_sessions);
     ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms);
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_OK);
@@ -347,7 +347,7 @@ START_TEST(daemons_are_spared_by_an_end_in_order_alone)
     if (_i == 2)
         (void)happens(CLI_EV_LOST, HF_REASON_TAKEN);
     (void)ends_by_signal(_i == 1 ? SIGKILL : SIGTERM);
-    ck_assert_int_eq(run.is_all, _i > 0);
+    ck_assert_int_eq(run.all_sessions, _i > 0);
 }
 END_TEST
 
@@ -476,7 +476,7 @@ START_TEST(command_that_ctrl_c_ended_keeps_no_lock)
     run.rules.at_least_ms = 60000;
     run_command();
     (void)step((struct cli_run_event){.kind = CLI_EV_ENDED, .number = CLI_EXIT_SIGNAL + SIGINT,
-                                      .by_signal = true, .had_tty = true});
+                                      .ended_by_signal = true, .had_terminal = true});
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + CLI_RUN_STOPPED_RELEASE_MS);
 }
@@ -504,10 +504,10 @@ START_TEST(command_that_dies_of_hup_leaves_its_daemons)
     (void)happens(CLI_EV_SIGNAL, SIGHUP);
     if (_i == 1) {
         ck_assert_uint_eq(ends_by_signal(SIGKILL), CLI_DO_DRAIN);
-        ck_assert(run.is_all);
+        ck_assert(run.all_sessions);
     } else {
         ck_assert_uint_eq(ends_by_signal(SIGHUP), CLI_DO_DRAIN);
-        ck_assert(!run.is_all);
+        ck_assert(!run.all_sessions);
         ck_assert_int_eq(run.end_by_signal, SIGHUP);
     }
 }
@@ -544,7 +544,7 @@ START_TEST(command_without_renewals_is_killed_at_the_safe_moment)
     now_ms++;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
                       CLI_DO_STOP | CLI_DO_REPORT_LOST);
-    ck_assert_int_eq(run.reason, HF_REASON_UNREACHABLE);
+    ck_assert_int_eq(run.loss_reason, HF_REASON_UNREACHABLE);
     ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms);
     now_ms = safe_until_ms;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_KILL);
@@ -574,7 +574,7 @@ START_TEST(lease_ends_for_its_own_reason)
     now_ms = safe_until_ms - GRACE;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
                       CLI_DO_STOP | CLI_DO_REPORT_LOST);
-    ck_assert_int_eq(run.reason, HF_REASON_LEASE_ENDED);
+    ck_assert_int_eq(run.loss_reason, HF_REASON_LEASE_ENDED);
 }
 END_TEST
 
@@ -587,7 +587,7 @@ START_TEST(deleted_or_taken_is_term_then_kill)
     run_command();
     ck_assert_uint_eq(happens(CLI_EV_LOST, (int)reasons[_i]),
                       CLI_DO_STOP | CLI_DO_REPORT_LOST);
-    ck_assert_int_eq(run.reason, reasons[_i]);
+    ck_assert_int_eq(run.loss_reason, reasons[_i]);
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + GRACE);
     now_ms += GRACE;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_KILL);
@@ -660,7 +660,7 @@ START_TEST(reason_after_a_stop_is_the_stop)
         now_ms = safe_until_ms + late_ms;
         (void)happens(first_after_a_stop[_i].kind, first_after_a_stop[_i].number);
         ck_assert(run.is_lost);
-        ck_assert_int_eq(run.reason, HF_REASON_SUSPENDED);
+        ck_assert_int_eq(run.loss_reason, HF_REASON_SUSPENDED);
     }
     rules.has_lease = false;
 }
@@ -674,7 +674,7 @@ START_TEST(stop_until_the_stop_signal_is_the_reason)
     cli_run_set_next_wake(&run, now_ms + TTL / 16);
     now_ms = safe_until_ms - GRACE + _i;
     ck_assert(happens(CLI_EV_SIGNAL, SIGCONT) & CLI_DO_STOP);
-    ck_assert_int_eq(run.reason, HF_REASON_SUSPENDED);
+    ck_assert_int_eq(run.loss_reason, HF_REASON_SUSPENDED);
 }
 END_TEST
 
@@ -687,11 +687,11 @@ START_TEST(short_delays_are_not_the_reason)
         int64_t next_ms = cli_run_next_ms(&run);
 
         cli_run_set_next_wake(&run, now_ms + TTL / 16);
-        now_ms = run.stops.wanted_ms < next_ms ? run.stops.wanted_ms : next_ms;
+        now_ms = run.stops.expected_ms < next_ms ? run.stops.expected_ms : next_ms;
         now_ms += (int)dice(TTL / 12 / 4);
         (void)happens(CLI_EV_TIME, 0);
     }
-    ck_assert_int_eq(run.reason, HF_REASON_UNREACHABLE);
+    ck_assert_int_eq(run.loss_reason, HF_REASON_UNREACHABLE);
 }
 END_TEST
 
@@ -707,7 +707,7 @@ START_TEST(stop_before_a_renewal_is_forgotten)
     cli_run_set_next_wake(&run, HF_NEVER);
     now_ms = cli_run_next_ms(&run);
     (void)happens(CLI_EV_TIME, 0);
-    ck_assert_int_eq(run.reason, HF_REASON_UNREACHABLE);
+    ck_assert_int_eq(run.loss_reason, HF_REASON_UNREACHABLE);
 }
 END_TEST
 
@@ -721,7 +721,7 @@ START_TEST(guardian_that_kills_before_the_safe_moment_had_no_messages)
     now_ms = safe_until_ms;
     safe_until_ms += TTL / 3;
     ck_assert(happens(CLI_EV_OVERDUE, 0) & CLI_DO_REPORT_LOST);
-    ck_assert_int_eq(run.reason, HF_REASON_SUSPENDED);
+    ck_assert_int_eq(run.loss_reason, HF_REASON_SUSPENDED);
     (void)ends_by_signal(SIGKILL);
     (void)happens(CLI_EV_EMPTY, 0);
     (void)happens(CLI_EV_RELEASED, HF_OK);
@@ -893,7 +893,7 @@ static void happen_by_chance(void)
         world.was_told |= by_signal;
         judge(step((struct cli_run_event){.kind = CLI_EV_ENDED,
                                           .number = by_signal ? 143 : 3,
-                                          .by_signal = by_signal}));
+                                          .ended_by_signal = by_signal}));
     } else if (which == 1 && run.state == CLI_RUN_DRAINING) {
         world.has_rest = world.has_rest && dice(2);
         if (!world.has_rest)

@@ -113,7 +113,7 @@ START_TEST(pipe_is_read_to_the_end_of_its_line)
         _exit(0);
     }
     ck_assert_int_eq(cli_secret_read(got, name, &file), CLI_CONTINUE);
-    ck_assert(!file.is_open);
+    ck_assert(!file.is_open_to_others);
     ck_assert_str_eq(got, "secret");
 }
 END_TEST
@@ -222,7 +222,7 @@ START_TEST(unsafe_file_is_noted)
     rc = cli_secret_read(got, path, &file);
     (void)unlink(path);
     ck_assert_int_eq(rc, CLI_CONTINUE);
-    ck_assert_int_eq(file.is_open, owned[_i].is_open);
+    ck_assert_int_eq(file.is_open_to_others, owned[_i].is_open);
 }
 END_TEST
 

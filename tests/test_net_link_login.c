@@ -210,7 +210,7 @@ START_TEST(old_answer_of_a_rival_that_was_stopped_is_not_used)
 }
 END_TEST
 
-#define LIFE_MS 8000 /* FRESH_MS is more */
+#define LIFE_MS 8000 /* CREDENTIALS_FRESH_MS is more */
 
 /* An answer that no connection has used, of this age. */
 static void leave_answer(struct peer *peer, int64_t age_ms)

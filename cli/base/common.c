@@ -47,8 +47,8 @@ static void free_url(char *url)
 struct cli_password_files {
     struct {
         struct cli_password_file *file; /* NULL: there is none */
-        bool was_read;          /* when a connection last needed it */
-    } of[2];                    /* of servers, and of sentinels */
+        bool was_read_before;   /* when a connection last needed it */
+    } by_server_kind[2];        /* of servers, and of sentinels */
 };
 
 static int remember_password_file(struct cli_common *common, const char *path, const char *text,
@@ -60,17 +60,17 @@ static int remember_password_file(struct cli_common *common, const char *path, c
         common->password_files = calloc(1, sizeof *common->password_files);
     if (!common->password_files)
         return cli_fail("out of memory");
-    file = &common->password_files->of[is_sentinel].file;
+    file = &common->password_files->by_server_kind[is_sentinel].file;
     cli_password_file_free(*file);
     *file = cli_password_file_new(path, text);
     return *file ? CLI_CONTINUE : cli_fail("out of memory");
 }
 
-static void free_files(struct cli_password_files *files)
+static void free_password_files(struct cli_password_files *files)
 {
     if (files)
         for (size_t i = 0; i < 2; i++)
-            cli_password_file_free(files->of[i].file);
+            cli_password_file_free(files->by_server_kind[i].file);
     free(files);
 }
 
@@ -79,7 +79,7 @@ void cli_common_fini(struct cli_common *common)
     for (size_t i = 0; i < common->urls_count; i++)
         free_url(common->urls[i]);
     free_url(common->given_url);
-    free_files(common->password_files);
+    free_password_files(common->password_files);
     explicit_bzero(common, sizeof *common);
 }
 
@@ -87,8 +87,8 @@ void cli_common_fini(struct cli_common *common)
 
 /* Everybody on the machine can read the command line, so the URL is copied and
  * hidden there. */
-static int take_url(struct cli_common *common, const struct cli_args *args,
-                    char *value)
+static int add_url(struct cli_common *common, const struct cli_args *args,
+                   char *value)
 {
     char **url = &common->urls[common->urls_count];
 
@@ -108,7 +108,7 @@ static int set_flag(bool *flag)
     return CLI_CONTINUE;
 }
 
-static int set_text(const char **text, const char *value)
+static int set_option_text(const char **text, const char *value)
 {
     *text = value;
     return CLI_CONTINUE;
@@ -116,8 +116,8 @@ static int set_text(const char **text, const char *value)
 
 /* Refuses a value that the library has no room for, or would take for not
  * given. */
-static int take_tls(const struct cli_args *args, const char *option,
-                    const char *value, char *dst, size_t room)
+static int copy_tls_text(const struct cli_args *args, const char *option,
+                         const char *value, char *dst, size_t room)
 {
     if (!*value || strlen(value) >= room)
         return cli_usage(args, "%s has 1 to %zu bytes", option, room - 1);
@@ -126,14 +126,14 @@ static int take_tls(const struct cli_args *args, const char *option,
 }
 
 /* Notes an unsafe file. cli_common_apply reports it, when -q is known. */
-static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
-                       const char *path)
+static int read_secret_file(struct cli_common *common, char dst[CLI_SECRET_MAX],
+                            const char *path)
 {
     struct cli_secret_file file = {0};
     int rc = cli_secret_read(dst, path, &file);
 
-    if (file.is_open)
-        common->open_file = path;
+    if (file.is_open_to_others)
+        common->readable_password_file = path;
     if (rc == CLI_CONTINUE && file.is_regular &&
         (dst == common->password || dst == common->sentinel_password))
         rc = remember_password_file(common, path, dst, dst == common->sentinel_password);
@@ -142,12 +142,12 @@ static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
 
 /* hf_client_options.credentials: a password file may have a new password for each
  * connection. The first one was read at the start. */
-static hf_status read_password(void *ctx, const struct hf_credentials_query *query,
-                               struct hf_credentials *out, struct hf_error *err)
+static hf_status read_password_for_connection(void *ctx, const struct hf_credentials_query *query,
+                                              struct hf_credentials *out, struct hf_error *err)
 {
     struct cli_password_files *files = ctx;
-    struct cli_password_file *file = files->of[query->is_sentinel].file;
-    bool *was_read = &files->of[query->is_sentinel].was_read;
+    struct cli_password_file *file = files->by_server_kind[query->is_sentinel].file;
+    bool *was_read = &files->by_server_kind[query->is_sentinel].was_read_before;
     hf_status rc;
 
     if (!file)
@@ -160,24 +160,24 @@ static hf_status read_password(void *ctx, const struct hf_credentials_query *que
 }
 
 /* A key's password is shorter than a server's, which may be a token. */
-static int take_key_password(struct cli_common *common, const struct cli_args *args,
+static int read_key_password(struct cli_common *common, const struct cli_args *args,
                              const char *path)
 {
     char *dst = common->tls.key_password, text[CLI_SECRET_MAX] = "";
-    int rc = take_secret(common, text, path);
+    int rc = read_secret_file(common, text, path);
 
     if (rc == CLI_CONTINUE && text[0] != '\0')
-        rc = take_tls(args, "--tls-key-password-file", text, dst,
-                      sizeof common->tls.key_password);
+        rc = copy_tls_text(args, "--tls-key-password-file", text, dst,
+                           sizeof common->tls.key_password);
     explicit_bzero(text, sizeof text);
     return rc;
 }
 
-static int take_map(struct cli_common *common, const struct cli_args *args,
-                    const char *entry)
+static int add_map_entry(struct cli_common *common, const struct cli_args *args,
+                         const char *entry)
 {
     const char *why = hf_address_map_add(
-        &common->map, (struct hf_text){entry, strlen(entry)});
+        &common->address_map, (struct hf_text){entry, strlen(entry)});
 
     return why ? cli_usage(args, "--map %s: %s", entry, why) : CLI_CONTINUE;
 }
@@ -189,34 +189,34 @@ int cli_common_take_option(struct cli_common *common, const struct cli_args *arg
 
     switch (id) {
     case CLI_OPT_URL:
-        return take_url(common, args, value);
+        return add_url(common, args, value);
     case CLI_OPT_USER:
-        return set_text(&common->user, value);
+        return set_option_text(&common->user, value);
     case CLI_OPT_PASSWORD_FILE:
-        return take_secret(common, common->password, value);
+        return read_secret_file(common, common->password, value);
     case CLI_OPT_SENTINEL_PASSWORD_FILE:
-        return take_secret(common, common->sentinel_password, value);
+        return read_secret_file(common, common->sentinel_password, value);
     case CLI_OPT_CONNECT_TIMEOUT:
         return cli_take_duration(args, "--connect-timeout", value, 1,
                                  &common->connect_timeout_ms);
     case CLI_OPT_MAP:
-        return take_map(common, args, value);
+        return add_map_entry(common, args, value);
     case CLI_OPT_TLS_CA:
-        return take_tls(args, "--tls-ca", value, tls->ca_file,
-                        sizeof tls->ca_file);
+        return copy_tls_text(args, "--tls-ca", value, tls->ca_file,
+                             sizeof tls->ca_file);
     case CLI_OPT_TLS_CERT:
-        return take_tls(args, "--tls-cert", value, tls->cert_file,
-                        sizeof tls->cert_file);
+        return copy_tls_text(args, "--tls-cert", value, tls->cert_file,
+                             sizeof tls->cert_file);
     case CLI_OPT_TLS_KEY:
-        return take_tls(args, "--tls-key", value, tls->key_file,
-                        sizeof tls->key_file);
+        return copy_tls_text(args, "--tls-key", value, tls->key_file,
+                             sizeof tls->key_file);
     case CLI_OPT_TLS_KEY_PASSWORD_FILE:
-        return take_key_password(common, args, value);
+        return read_key_password(common, args, value);
     case CLI_OPT_TLS_SNI:
-        return take_tls(args, "--tls-sni", value, tls->server_name,
-                        sizeof tls->server_name);
+        return copy_tls_text(args, "--tls-sni", value, tls->server_name,
+                             sizeof tls->server_name);
     case CLI_OPT_LABEL:
-        return set_text(&common->label, value);
+        return set_option_text(&common->label, value);
     case CLI_OPT_JSON:
         return set_flag(&common->is_json);
     case CLI_OPT_QUIET:
@@ -258,8 +258,8 @@ int cli_common_parse(struct cli_common *common, struct cli_args *args,
 }
 
 /* Gathers words where the arguments stood: there is room for all and a NULL. */
-static int take_word(void *ctx, const struct cli_args *args, int id,
-                     char *value)
+static int collect_word(void *ctx, const struct cli_args *args, int id,
+                        char *value)
 {
     char ***next = ctx;
 
@@ -272,18 +272,18 @@ static int take_word(void *ctx, const struct cli_args *args, int id,
 int cli_common_parse_words(struct cli_common *common, struct cli_args *args,
                            char ***words)
 {
-    char **next = args->next;
+    char **next = args->next_word;
     int rc;
 
     *words = next;
-    rc = cli_common_parse(common, args, NULL, take_word, &next);
+    rc = cli_common_parse(common, args, NULL, collect_word, &next);
     *next = NULL;
     return rc;
 }
 
 /* ---- the server ---- */
 
-static const char *from_environment(const char *name)
+static const char *nonempty_variable(const char *name)
 {
     const char *value = getenv(name);
 
@@ -299,7 +299,7 @@ const char *cli_common_url(const struct cli_common *common)
     const char *url = common->urls[0];
 
     for (size_t i = 0; !url && i < URL_VARIABLES; i++)
-        url = from_environment(url_variables[i]);
+        url = nonempty_variable(url_variables[i]);
     return url ? url : "redis://127.0.0.1:6379";
 }
 
@@ -307,13 +307,13 @@ const char *cli_common_url(const struct cli_common *common)
 static const char *url_source(const struct cli_common *common)
 {
     for (size_t i = 0; !common->has_url && i < URL_VARIABLES; i++)
-        if (from_environment(url_variables[i]))
+        if (nonempty_variable(url_variables[i]))
             return url_variables[i];
     return common->has_url ? "-u" : NULL;
 }
 
 /* Without a URL of the user there is nothing in it to be wrong. */
-static int refuse_url(const char *source, hf_status status, const struct hf_error *why)
+static int fail_invalid_url(const char *source, hf_status status, const struct hf_error *why)
 {
     struct hf_error whole;
 
@@ -323,7 +323,7 @@ static int refuse_url(const char *source, hf_status status, const struct hf_erro
 
 /* ---- all options are known ---- */
 
-static char *put_encoded(char *d, const char *text)
+static char *put_percent_encoded(char *d, const char *text)
 {
     for (; *text; text++)
         d += sprintf(d, "%%%02x", (unsigned)(unsigned char)*text);
@@ -331,8 +331,8 @@ static char *put_encoded(char *d, const char *text)
 }
 
 /* At the end of the URL, which is that of the options. */
-static int add_option(struct cli_common *common, size_t index, const char *name,
-                      const char *value)
+static int append_option_to_url(struct cli_common *common, size_t index, const char *name,
+                                const char *value)
 {
     const char *old = common->urls[index] ? common->urls[index]
                                           : cli_common_url(common);
@@ -340,43 +340,43 @@ static int add_option(struct cli_common *common, size_t index, const char *name,
 
     if (!url)
         return cli_fail("out of memory");
-    (void)put_encoded(url + sprintf(url, "%s%c%s=", old,
-                                    strchr(old, '?') ? '&' : '?', name),
-                      value);
+    (void)put_percent_encoded(url + sprintf(url, "%s%c%s=", old,
+                                            strchr(old, '?') ? '&' : '?', name),
+                              value);
     free_url(common->urls[index]);
     common->urls[index] = url;
     return CLI_CONTINUE;
 }
 
-static int add_options(struct cli_common *common, size_t index)
+static int append_secret_options(struct cli_common *common, size_t index)
 {
     int rc = CLI_CONTINUE;
 
     if (common->sentinel_password[0])
-        rc = add_option(common, index, "sentinel_password",
-                        common->sentinel_password);
-    for (const char *p = common->map.text; *p && rc == CLI_CONTINUE;
+        rc = append_option_to_url(common, index, "sentinel_password",
+                                  common->sentinel_password);
+    for (const char *p = common->address_map.text; *p && rc == CLI_CONTINUE;
          p += strlen(p) + 1)
-        rc = add_option(common, index, "map", p);
+        rc = append_option_to_url(common, index, "map", p);
     return rc;
 }
 
 /* The library takes these only from the URL. */
-static int complete_urls(struct cli_common *common)
+static int add_secrets_and_map_to_urls(struct cli_common *common)
 {
     int rc = CLI_CONTINUE;
 
-    if (!common->sentinel_password[0] && !common->map.text[0])
+    if (!common->sentinel_password[0] && !common->address_map.text[0])
         return rc;
     if (common->urls_count == 0)
         common->urls_count = 1; /* the environment's */
     for (size_t i = 0; rc == CLI_CONTINUE && i < common->urls_count; i++)
-        rc = add_options(common, i);
+        rc = append_secret_options(common, i);
     return rc;
 }
 
-/* Without secrets: those in it, and those that complete_urls adds. */
-static int keep_given_url(struct cli_common *common)
+/* Without secrets: those in it, and those that add_secrets_and_map_to_urls adds. */
+static int save_url_without_secrets(struct cli_common *common)
 {
     if (!common->has_url || common->urls_count != 1)
         return CLI_CONTINUE;
@@ -390,16 +390,17 @@ int cli_common_apply(struct cli_common *common)
 {
     cli_report_server_source(url_source(common));
     cli_report_level(common->is_quiet, common->is_verbose);
-    if (common->open_file)
+    if (common->readable_password_file)
         cli_warn("other users can read or change the password file %s: use chmod 600, "
-                 "and make this user or root its owner", common->open_file);
-    return keep_given_url(common) == CLI_CONTINUE ? complete_urls(common) : CLI_EXIT_ERROR;
+                 "and make this user or root its owner", common->readable_password_file);
+    return save_url_without_secrets(common) == CLI_CONTINUE ? add_secrets_and_map_to_urls(common)
+           : CLI_EXIT_ERROR;
 }
 
 /* The default of hf_client_options_init. */
 #define CONNECT_TIMEOUT_MS 5000
 
-static int set_login(struct hf_url *url, const struct cli_common *common)
+static int set_login_of_url(struct hf_url *url, const struct cli_common *common)
 {
     const char *password = common->password[0] ? common->password : NULL;
     struct hf_error err = {0};
@@ -417,7 +418,7 @@ int cli_common_parse_url(struct hf_url *url, struct hf_seeds *seeds,
                              : hf_url_parse(url, text, &err);
 
     if (status != HF_OK)
-        return refuse_url(url_source(common), status, &err);
+        return fail_invalid_url(url_source(common), status, &err);
     status = hf_url_set_tls(url, &common->tls, &err);
     if (status != HF_OK)
         return cli_fail_status(status, &err);
@@ -425,7 +426,7 @@ int cli_common_parse_url(struct hf_url *url, struct hf_seeds *seeds,
         url->connect_timeout_ms = common->connect_timeout_ms;
     if (url->connect_timeout_ms == 0)
         url->connect_timeout_ms = CONNECT_TIMEOUT_MS;
-    return set_login(url, common);
+    return set_login_of_url(url, common);
 }
 
 /* ---- the client ---- */
@@ -461,8 +462,8 @@ static struct url_facts url_facts(const char *text)
     return facts;
 }
 
-static void each_file(const struct hf_tls_options *tls,
-                      void (*each)(void *ctx, const char *path), void *ctx)
+static void call_for_each_tls_file(const struct hf_tls_options *tls,
+                                   void (*each)(void *ctx, const char *path), void *ctx)
 {
     const char *const files[] = {tls->ca_file, tls->crl_file, tls->cert_file, tls->key_file};
 
@@ -483,7 +484,7 @@ void cli_common_tls_files(const struct cli_common *common,
 
         if (hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK &&
             hf_url_set_tls(&url, &common->tls, NULL) == HF_OK)
-            each_file(hf_url_tls(&url), each, ctx);
+            call_for_each_tls_file(hf_url_tls(&url), each, ctx);
         hf_url_wipe(&url);
         hf_seeds_wipe(&seeds);
     } while (++i < common->urls_count);
@@ -505,12 +506,12 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
 
     *out = NULL;
     if (common->label && (rc = hf_url_check_label(common->label, &err)) < 0)
-        return refuse_url(common->label_source, rc, &err);
+        return fail_invalid_url(common->label_source, rc, &err);
     options->url = url;
     options->user = common->user;
     options->password = common->password[0] ? common->password : NULL;
     if (common->password_files) {
-        options->credentials = read_password;
+        options->credentials = read_password_for_connection;
         options->credentials_ctx = common->password_files;
     }
     options->tls = &common->tls;
@@ -525,7 +526,7 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
     if (rc == HF_OK)
         return CLI_CONTINUE;
     if (number == 0 && facts.is_wrong)
-        return refuse_url(url_source(common), rc, &err);
+        return fail_invalid_url(url_source(common), rc, &err);
     if (number > 0 && err.text[0]) {
         struct hf_error said = err;
 

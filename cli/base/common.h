@@ -22,8 +22,8 @@ struct cli_common {
     struct cli_password_files *password_files; /* those that can be read again */
     char sentinel_password[CLI_SECRET_MAX]; /* of a file; "": none. For the URL
                                                (cli_common_apply) */
-    struct hf_address_map map;  /* of all --map; also for the URL */
-    const char *open_file;      /* a password file that others can read */
+    struct hf_address_map address_map;  /* of all --map; also for the URL */
+    const char *readable_password_file; /* a password file that others can read */
     struct hf_tls_options tls;
     int64_t connect_timeout_ms;         /* 0: not given */
     const char *label;          /* of the holder, by an option or variable; NULL: not given; "":

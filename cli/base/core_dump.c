@@ -12,7 +12,7 @@
 static struct rlimit before;
 static bool is_changed;
 
-static void forbid_file(void)
+static void forbid_core_file(void)
 {
     struct rlimit none;
 
@@ -25,7 +25,7 @@ static void forbid_file(void)
 
 void cli_core_dump_forbid(void)
 {
-    forbid_file();
+    forbid_core_file();
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
 

@@ -16,27 +16,27 @@
 /* Most lines are shorter than this. */
 #define ROOM_MIN 256
 
-static bool make_room(struct cli_json *j, size_t more)
+static bool grow_text(struct cli_json *j, size_t more)
 {
-    size_t room = j->room ? j->room : ROOM_MIN;
+    size_t room = j->capacity ? j->capacity : ROOM_MIN;
     char *text;
 
     while (room - j->len < more)
         room *= 2; /* text comes from a command line: far from overflow */
-    if (room == j->room)
+    if (room == j->capacity)
         return true;
     text = realloc(j->text, room);
     if (!text)
         return false;
     j->text = text;
-    j->room = room;
+    j->capacity = room;
     return true;
 }
 
 static void put_bytes(struct cli_json *j, const char *ptr, size_t len)
 {
-    if (j->is_broken || !make_room(j, len)) {
-        j->is_broken = true;
+    if (j->is_out_of_memory || !grow_text(j, len)) {
+        j->is_out_of_memory = true;
         return;
     }
     memcpy(j->text + j->len, ptr, len);
@@ -52,7 +52,7 @@ void cli_json_init(struct cli_json *j)
 const char *cli_json_end(struct cli_json *j)
 {
     put_bytes(j, "}\n", 3);
-    if (j->is_broken)
+    if (j->is_out_of_memory)
         return NULL;
     j->len--; /* the NUL */
     return j->text;
@@ -95,7 +95,7 @@ static void put_escape(struct cli_json *j, uint32_t code)
 }
 
 /* Puts the character or stray byte at p; returns its length. */
-static size_t put_next(struct cli_json *j, const char *p, size_t len)
+static size_t put_character(struct cli_json *j, const char *p, size_t len)
 {
     uint32_t code;
     size_t step = hf_utf8_read(&code, p, len);
@@ -111,7 +111,7 @@ static size_t put_next(struct cli_json *j, const char *p, size_t len)
 }
 
 /* Likewise, where a stray byte, and each backslash, is spelled out. */
-static size_t escape_next(struct cli_json *j, const char *p, size_t len)
+static size_t put_character_spelled_out(struct cli_json *j, const char *p, size_t len)
 {
     char spelled[sizeof "\\\\xHH"];
     uint32_t code;
@@ -121,7 +121,7 @@ static size_t escape_next(struct cli_json *j, const char *p, size_t len)
         return 1;
     }
     if (hf_utf8_read(&code, p, len) > 0)
-        return put_next(j, p, len);
+        return put_character(j, p, len);
     (void)snprintf(spelled, sizeof spelled, "\\\\x%02x", (unsigned char)*p);
     put_bytes(j, spelled, sizeof spelled - 1);
     return 1;
@@ -129,7 +129,7 @@ static size_t escape_next(struct cli_json *j, const char *p, size_t len)
 
 void cli_json_choose_escaping(struct cli_json *j, const char *ptr, size_t len)
 {
-    j->escapes = j->escapes || !hf_utf8_ok(ptr, len);
+    j->escapes_values = j->escapes_values || !hf_utf8_ok(ptr, len);
 }
 
 void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
@@ -138,9 +138,9 @@ void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
     put_key(j, key);
     put_bytes(j, "\"", 1);
     for (size_t i = 0; i < len;)
-        i += (j->escapes ? escape_next : put_next)(j, ptr + i, len - i);
+        i += (j->escapes_values ? put_character_spelled_out : put_character)(j, ptr + i, len - i);
     put_bytes(j, "\"", 1);
-    if (j->escapes && !j->has_escaped_member) {
+    if (j->escapes_values && !j->has_escaped_member) {
         j->has_escaped_member = true;
         cli_json_bool(j, "escaped", true);
     }

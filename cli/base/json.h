@@ -9,9 +9,9 @@
 struct cli_json {
     char *text;                 /* NULL or for free(): cli_json_fini */
     size_t len;
-    size_t room;
-    bool is_broken;             /* memory ran out */
-    bool escapes;               /* cli_json_choose_escaping */
+    size_t capacity;
+    bool is_out_of_memory;      /* memory ran out */
+    bool escapes_values;        /* cli_json_choose_escaping */
     bool has_escaped_member;    /* `escaped` is in it */
 };
 

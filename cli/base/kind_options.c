@@ -8,8 +8,8 @@
 #include "lock/permits.h"
 
 /* A lock is of one kind. */
-static int take_kind(struct cli_kind_options *of, const struct cli_args *args,
-                     enum hf_lock_kind kind)
+static int select_kind(struct cli_kind_options *of, const struct cli_args *args,
+                       enum hf_lock_kind kind)
 {
     if (of->kind != HF_KIND_PLAIN && of->kind != kind)
         return cli_usage(args, "--shared, --exclusive, --fair, --value and --permits "
@@ -18,12 +18,12 @@ static int take_kind(struct cli_kind_options *of, const struct cli_args *args,
     return CLI_CONTINUE;
 }
 
-static int take_permits(struct cli_kind_options *of,
-                        const struct cli_args *args, const char *value)
+static int select_permits(struct cli_kind_options *of,
+                          const struct cli_args *args, const char *value)
 {
     int rc = cli_take_number(args, "--permits", value, 1, INT_MAX, &of->permits);
 
-    return rc == CLI_CONTINUE ? take_kind(of, args, HF_KIND_PERMIT) : rc;
+    return rc == CLI_CONTINUE ? select_kind(of, args, HF_KIND_PERMIT) : rc;
 }
 
 int cli_kind_take_option(struct cli_kind_options *of, const struct cli_args *args, int id,
@@ -31,15 +31,15 @@ int cli_kind_take_option(struct cli_kind_options *of, const struct cli_args *arg
 {
     switch (id) {
     case CLI_OPT_EXCLUSIVE:
-        return take_kind(of, args, HF_KIND_WRITE);
+        return select_kind(of, args, HF_KIND_WRITE);
     case CLI_OPT_FAIR:
-        return take_kind(of, args, HF_KIND_FAIR);
+        return select_kind(of, args, HF_KIND_FAIR);
     case CLI_OPT_VALUE:
-        return take_kind(of, args, HF_KIND_VALUE);
+        return select_kind(of, args, HF_KIND_VALUE);
     case CLI_OPT_SHARED:
-        return take_kind(of, args, HF_KIND_READ);
+        return select_kind(of, args, HF_KIND_READ);
     case CLI_OPT_PERMITS:
-        return take_permits(of, args, value);
+        return select_permits(of, args, value);
     default: /* CLI_OPT_FENCED */
         of->is_fenced = true;
         return CLI_CONTINUE;
@@ -59,15 +59,15 @@ int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args)
 
 /* ---- permits that exist already ---- */
 
-#define TRIES 3                 /* others may take one between two replies */
+#define COUNT_TRIES 3           /* others may take one between two replies */
 
 /* How many there are: available, or out. False: unknown. */
-static bool count_permits(struct hf_lock *lock, int64_t *total)
+static bool count_all_permits(struct hf_lock *lock, int64_t *total)
 {
     struct hf_lock_info before, after;
     int64_t available;
 
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < COUNT_TRIES; i++) {
         if (hf_lock_inspect(lock, &before, NULL) < 0 ||
             hf_permits_available(lock, &available, NULL) < 0 ||
             hf_lock_inspect(lock, &after, NULL) < 0)
@@ -80,14 +80,14 @@ static bool count_permits(struct hf_lock *lock, int64_t *total)
 }
 
 /* Their number is not changed: the processes that hold one count on it. */
-static void compare_permits(const struct cli_kind_options *of, struct hf_lock *lock)
+static void warn_if_permits_differ(const struct cli_kind_options *of, struct hf_lock *lock)
 {
     char quoted[CLI_QUOTE_MAX];
     int64_t total;
     size_t len;
     const char *name = hf_lock_name(lock, &len);
 
-    if (count_permits(lock, &total) && total != of->permits)
+    if (count_all_permits(lock, &total) && total != of->permits)
         cli_warn("%s has %lld permit%s; --permits %d has no effect. To change the "
                  "number, use 'holdfast semaphore NAME resize %d'",
                  cli_quote(quoted, name, len), (long long)total,
@@ -114,6 +114,6 @@ int cli_kind_make_permits(const struct cli_kind_options *of,
                     of->permits == 1 ? "" : "s",
                     cli_quote(quoted, name, len));
     else
-        compare_permits(of, lock);
+        warn_if_permits_differ(of, lock);
     return CLI_CONTINUE;
 }

@@ -32,7 +32,7 @@ void cli_label_format(char dst[HF_LABEL_MAX + 1], const char *host, pid_t pid,
     hf_error_sanitize(dst, strlen(dst));
 }
 
-static void put_default(char dst[HF_LABEL_MAX + 1], pid_t pid, const char *program)
+static void write_default_label(char dst[HF_LABEL_MAX + 1], pid_t pid, const char *program)
 {
     char host[256] = "";
 
@@ -42,7 +42,7 @@ static void put_default(char dst[HF_LABEL_MAX + 1], pid_t pid, const char *progr
 }
 
 /* By the option, or by the variable. */
-static bool is_chosen(struct cli_common *common)
+static bool has_chosen_label(struct cli_common *common)
 {
     common->label_source = common->label ? "--label" : CLI_ENV_LABEL;
     if (!common->label)
@@ -52,23 +52,23 @@ static bool is_chosen(struct cli_common *common)
 
 void cli_label_choose(struct cli_common *common, pid_t pid, const char *program)
 {
-    if (!is_chosen(common))
-        put_default(common->default_label, pid, program);
+    if (!has_chosen_label(common))
+        write_default_label(common->default_label, pid, program);
 }
 
-static bool is_off(const char *label)
+static bool is_label_disabled(const char *label)
 {
     return label && !*label;
 }
 
 bool cli_labels_are_enabled(void)
 {
-    return !is_off(getenv(CLI_ENV_LABEL));
+    return !is_label_disabled(getenv(CLI_ENV_LABEL));
 }
 
 bool cli_label_is_enabled(const struct cli_common *common)
 {
-    return !is_off(common->label);
+    return !is_label_disabled(common->label);
 }
 
 /* Its name, as ps(1) shows it. */
@@ -79,7 +79,7 @@ void cli_label_choose_parent(struct cli_common *common)
     ssize_t len = -1;
     int fd;
 
-    if (is_chosen(common))
+    if (has_chosen_label(common))
         return;
     (void)snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);

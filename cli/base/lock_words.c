@@ -34,7 +34,7 @@ const char *cli_lock_word(const struct hf_lock_info *info)
 /* ---- a queue ---- */
 
 /* In UTC; the server's clock is not read. */
-static void put_until(char *dst, size_t room, int64_t left_ms)
+static void write_end_time(char *dst, size_t room, int64_t left_ms)
 {
     char span[CLI_DURATION_TEXT_MAX];
     time_t ends = time(NULL) + (time_t)(left_ms / 1000);
@@ -55,7 +55,7 @@ char *cli_places_text(char dst[CLI_PLACES_MAX], const struct hf_lock_info *info)
 {
     char waiter[CLI_QUOTE_MAX], until[CLI_DURATION_TEXT_MAX + 60];
 
-    put_until(until, sizeof until, info->first_place_ms);
+    write_end_time(until, sizeof until, info->first_place_ms);
     (void)snprintf(dst, CLI_PLACES_MAX, "%lld waiter%s queued, the first until %s (%s)",
                    (long long)info->waiters, info->waiters == 1 ? " is" : "s are",
                    until,
@@ -82,10 +82,10 @@ void cli_places_put(struct cli_json *j, const struct hf_lock_info *info)
 /* It comes first, for people. */
 void cli_lock_put_name(struct cli_json *j, const struct cli_lock *lock)
 {
-    cli_json_choose_escaping(j, lock->name, lock->len);
+    cli_json_choose_escaping(j, lock->name, lock->name_len);
     cli_json_choose_escaping(j, lock->info.holder, lock->info.holder_len);
     cli_json_choose_escaping(j, lock->info.first_waiter, lock->info.first_waiter_len);
-    cli_json_bytes(j, "name", lock->name, lock->len);
+    cli_json_bytes(j, "name", lock->name, lock->name_len);
 }
 
 void cli_lock_put_holder(struct cli_json *j, const struct cli_lock *lock)
@@ -114,8 +114,8 @@ int cli_lock_json(const struct cli_lock *lock)
 
     cli_json_init(&j);
     cli_lock_put_name(&j, lock);
-    if (lock->server)
-        cli_json_text(&j, "server", lock->server);
+    if (lock->server_address)
+        cli_json_text(&j, "server", lock->server_address);
     cli_json_bool(&j, "held", lock->info.is_locked);
     cli_lock_put_holder(&j, lock);
     cli_places_put(&j, &lock->info);

@@ -7,13 +7,12 @@
 
 /* The state of the lock of one name. */
 struct cli_lock {
-    const char *name;           /* `len` bytes of any value */
-    size_t len;
-    struct hf_lock_info info;   /* or a counter, as cli_inspect_any_or_report says it: not
-                                   locked, HF_KIND_PERMIT, its number as
-                                   hold_count */
+    const char *name;           /* `name_len` bytes of any value */
+    size_t name_len;
+    struct hf_lock_info info;   /* or a counter, as cli_inspect_any_or_report says it: not locked,
+                                   HF_KIND_PERMIT, its number as hold_count */
     char label[HF_LABEL_MAX + 1];       /* of the holder; "": none, or it was not read */
-    const char *server;         /* its address, if there are several; NULL: there is one */
+    const char *server_address; /* its address, if there are several; NULL: there is one */
     bool knows_available;
     int64_t available;          /* permits; may be negative */
     bool knows_listeners;

@@ -20,16 +20,16 @@
 struct cli_metrics {
     struct cli_metrics_writer *writer;
     const char *path;
-    const char *name;
+    const char *lock_name;
     int64_t interval_ms;
     bool is_election;
     struct cli_metrics_values values;
 
     struct hf_loop *loop;       /* NULL: not attached */
     struct hf_timer timer;
-    bool is_due;
+    bool is_write_due;
     struct hf_client *const *clients;
-    size_t count;
+    size_t clients_count;
 
     bool is_error_reported;     /* since the last write that succeeded */
     bool is_late_reported;      /* the same */
@@ -55,7 +55,7 @@ int cli_metrics_check(const struct cli_metrics_options *o, const struct cli_args
 }
 
 /* node_exporter's textfile collector ignores other files. */
-static void warn_of_name(const char *path)
+static void warn_of_ignored_name(const char *path)
 {
     size_t len = strlen(path), end = strlen(".prom");
 
@@ -64,11 +64,11 @@ static void warn_of_name(const char *path)
                  "read it", path);
 }
 
-static void on_time(struct hf_timer *timer)
+static void on_interval_timer(struct hf_timer *timer)
 {
     struct cli_metrics *m = HF_OWNER_OF(timer, struct cli_metrics, timer);
 
-    m->is_due = true;
+    m->is_write_due = true;
     hf_loop_arm(m->loop, timer, hf_clock_ms() + m->interval_ms);
 }
 
@@ -86,43 +86,43 @@ struct cli_metrics *cli_metrics_open(const struct cli_metrics_options *o, const 
         free(m);
         return NULL;
     }
-    warn_of_name(o->path);
+    warn_of_ignored_name(o->path);
     m->path = o->path;
-    m->name = name;
+    m->lock_name = name;
     m->interval_ms = o->interval_ms > 0 ? o->interval_ms : INTERVAL_MS;
     m->is_election = o->is_election;
-    m->timer.fire = on_time;
+    m->timer.fire = on_interval_timer;
     return m;
 }
 
 /* ---- the text ---- */
 
-struct lines {
+struct text_lines {
     char *text;
-    size_t len, room;
+    size_t len, capacity;
     bool has_failed;
 };
 
-static bool grow_lines(struct lines *l, size_t want)
+static bool grow_lines(struct text_lines *l, size_t want)
 {
-    size_t room = l->room ? l->room : 16 << 10;
+    size_t room = l->capacity ? l->capacity : 16 << 10;
     char *text;
 
     while (room < want)
         room *= 2;
-    if (room == l->room)
+    if (room == l->capacity)
         return true;
     text = realloc(l->text, room);
     if (!text)
         return false;
     l->text = text;
-    l->room = room;
+    l->capacity = room;
     return true;
 }
 
 static void put_line(void *ctx, const char *line)
 {
-    struct lines *l = ctx;
+    struct text_lines *l = ctx;
     size_t len = strlen(line);
 
     l->has_failed = l->has_failed || !grow_lines(l, l->len + len + 2);
@@ -134,14 +134,15 @@ static void put_line(void *ctx, const char *line)
 }
 
 /* Without memory the file has only what the command counts. */
-static char *text_of_clients(const struct cli_metrics *m)
+static char *metrics_text_of_clients(const struct cli_metrics *m)
 {
     struct hf_metrics_options o = HF_METRICS_OPTIONS_INIT;
-    struct lines l = {0};
+    struct text_lines l = {0};
 
     o.format = HF_METRICS_PROMETHEUS;
-    o.name = m->name;
-    if (m->count > 0 && hf_metrics_text(m->clients, m->count, &o, put_line, &l) == HF_OK &&
+    o.name = m->lock_name;
+    if (m->clients_count > 0 &&
+        hf_metrics_text(m->clients, m->clients_count, &o, put_line, &l) == HF_OK &&
         !l.has_failed)
         return l.text;
     free(l.text);
@@ -164,17 +165,17 @@ static void report_write_error(struct cli_metrics *m, bool is_late)
     m->is_error_reported = error != NULL;
 }
 
-static bool is_shown(const struct cli_metrics *m)
+static bool must_write_file(const struct cli_metrics *m)
 {
-    return m->is_election || m->values.starts > 0;
+    return m->is_election || m->values.acquired_count > 0;
 }
 
-static void write_now(struct cli_metrics *m)
+static void write_values_now(struct cli_metrics *m)
 {
-    if (!is_shown(m))
+    if (!must_write_file(m))
         return;
     m->values.updated_ms = cli_wall_clock_ms();
-    cli_metrics_writer_put(m->writer, &m->values, text_of_clients(m));
+    cli_metrics_writer_put(m->writer, &m->values, metrics_text_of_clients(m));
 }
 
 void cli_metrics_attach(struct cli_metrics *m, struct hf_loop *loop,
@@ -184,11 +185,11 @@ void cli_metrics_attach(struct cli_metrics *m, struct hf_loop *loop,
         return;
     m->loop = loop;
     m->clients = clients;
-    m->count = count;
+    m->clients_count = count;
     hf_loop_lock(loop);
     hf_loop_arm(loop, &m->timer, hf_clock_ms() + m->interval_ms);
     hf_loop_unlock(loop);
-    write_now(m);
+    write_values_now(m);
 }
 
 void cli_metrics_detach(struct cli_metrics *m)
@@ -199,16 +200,16 @@ void cli_metrics_detach(struct cli_metrics *m)
     hf_loop_disarm(m->loop, &m->timer);
     hf_loop_unlock(m->loop);
     m->loop = NULL;
-    m->count = 0;
+    m->clients_count = 0;
 }
 
 void cli_metrics_after_turn(struct cli_metrics *m)
 {
-    if (!m || !m->is_due)
+    if (!m || !m->is_write_due)
         return;
-    m->is_due = false;
+    m->is_write_due = false;
     report_write_error(m, !cli_metrics_writer_await(m->writer, 0));
-    write_now(m);
+    write_values_now(m);
 }
 
 void cli_metrics_close(struct cli_metrics *m)
@@ -217,7 +218,7 @@ void cli_metrics_close(struct cli_metrics *m)
 
     if (!m)
         return;
-    has_state = m->values.end_ms != 0;
+    has_state = m->values.ended_ms != 0;
     report_write_error(m,
                        !cli_metrics_writer_await(m->writer,
                                                  has_state ? LAST_STATE_MS : LAST_WRITE_MS) &&
@@ -233,9 +234,9 @@ void cli_metrics_note_held(struct cli_metrics *m)
     if (!m)
         return;
     m->values.is_held = true;
-    m->values.starts++;
-    m->values.start_ms = cli_wall_clock_ms();
-    write_now(m);
+    m->values.acquired_count++;
+    m->values.acquired_ms = cli_wall_clock_ms();
+    write_values_now(m);
 }
 
 void cli_metrics_note_lost(struct cli_metrics *m)
@@ -243,8 +244,8 @@ void cli_metrics_note_lost(struct cli_metrics *m)
     if (!m || !m->values.is_held)
         return;
     m->values.is_held = false;
-    m->values.losses++;
-    write_now(m);
+    m->values.lost_count++;
+    write_values_now(m);
 }
 
 void cli_metrics_note_end(struct cli_metrics *m, int code)
@@ -252,10 +253,10 @@ void cli_metrics_note_end(struct cli_metrics *m, int code)
     if (!m)
         return;
     m->values.is_held = false;
-    m->values.end_ms = cli_wall_clock_ms();
+    m->values.ended_ms = cli_wall_clock_ms();
     m->values.exit_code = code;
-    m->values.failures += code != 0;
+    m->values.failed_count += code != 0;
     if (code == 0)
-        m->values.success_ms = m->values.end_ms;
-    write_now(m);
+        m->values.last_success_ms = m->values.ended_ms;
+    write_values_now(m);
 }

@@ -10,11 +10,11 @@
 
 #include "net/base/metric_label.h"
 
-#define METRICS 9
+#define OWN_METRICS 9
 #define VALUE_MAX 32
 #define FIXED_MAX 400           /* a metric without its label: the help, the names, the value */
 
-static_assert(METRICS * (FIXED_MAX + METRIC_LABEL_MAX) < CLI_METRICS_OWN_MAX, "all fit");
+static_assert(OWN_METRICS * (FIXED_MAX + METRIC_LABEL_MAX) < CLI_METRICS_OWN_MAX, "all fit");
 
 struct output {
     char *dst;
@@ -25,8 +25,8 @@ struct output {
 /* ---- the former file ---- */
 
 /* Copies the value of this metric to dst. False: the file has none. */
-static bool read_value(char dst[VALUE_MAX], const char *before, const char *metric,
-                       const char *label)
+static bool read_earlier_value(char dst[VALUE_MAX], const char *before, const char *metric,
+                               const char *label)
 {
     char start[100 + METRIC_LABEL_MAX];
     const char *at = before;
@@ -46,37 +46,38 @@ static bool read_value(char dst[VALUE_MAX], const char *before, const char *metr
     return true;
 }
 
-static uint64_t count_before(const char *before, const char *metric, const char *label)
+static uint64_t earlier_count(const char *before, const char *metric, const char *label)
 {
     char text[VALUE_MAX];
 
-    return read_value(text, before, metric, label) ? strtoull(text, NULL, 10) : 0;
+    return read_earlier_value(text, before, metric, label) ? strtoull(text, NULL, 10) : 0;
 }
 
 /* A time, with three digits after the point. */
-static int64_t time_before(const char *before, const char *metric, const char *label)
+static int64_t earlier_time_ms(const char *before, const char *metric, const char *label)
 {
     char text[VALUE_MAX];
-    double seconds = read_value(text, before, metric, label) ? strtod(text, NULL) : 0;
+    double seconds = read_earlier_value(text, before, metric, label) ? strtod(text, NULL) : 0;
 
     return seconds > 0 && seconds < 1e12 ? (int64_t)(seconds * 1000 + 0.5) : 0;
 }
 
-static struct cli_metrics_values with_before(const struct cli_metrics_values *values,
-                                             const char *label, const char *before)
+static struct cli_metrics_values add_earlier_values(const struct cli_metrics_values *values,
+                                                    const char *label, const char *before)
 {
     struct cli_metrics_values v = *values;
 
-    v.starts += count_before(before, "holdfast_run_starts_total", label);
-    v.losses += count_before(before, "holdfast_run_losses_total", label);
-    v.failures += count_before(before, "holdfast_run_failures_total", label);
-    if (v.start_ms == 0)
-        v.start_ms = time_before(before, "holdfast_run_last_start_timestamp_seconds", label);
-    if (v.success_ms == 0)
-        v.success_ms = time_before(before, "holdfast_run_last_success_timestamp_seconds", label);
-    if (v.end_ms == 0) {
-        v.end_ms = time_before(before, "holdfast_run_last_end_timestamp_seconds", label);
-        v.exit_code = (int)count_before(before, "holdfast_run_last_exit_code", label);
+    v.acquired_count += earlier_count(before, "holdfast_run_starts_total", label);
+    v.lost_count += earlier_count(before, "holdfast_run_losses_total", label);
+    v.failed_count += earlier_count(before, "holdfast_run_failures_total", label);
+    if (v.acquired_ms == 0)
+        v.acquired_ms = earlier_time_ms(before, "holdfast_run_last_start_timestamp_seconds", label);
+    if (v.last_success_ms == 0)
+        v.last_success_ms = earlier_time_ms(before, "holdfast_run_last_success_timestamp_seconds",
+                                            label);
+    if (v.ended_ms == 0) {
+        v.ended_ms = earlier_time_ms(before, "holdfast_run_last_end_timestamp_seconds", label);
+        v.exit_code = (int)earlier_count(before, "holdfast_run_last_exit_code", label);
     }
     return v;
 }
@@ -91,8 +92,9 @@ static void put_metric(struct output *o, const char *metric, const char *type, c
                        metric, o->label, value);
 }
 
-static void put_number(struct output *o, const char *metric, const char *type, const char *help,
-                       uint64_t number)
+static void put_number_metric(struct output *o, const char *metric, const char *type,
+                              const char *help,
+                              uint64_t number)
 {
     char value[VALUE_MAX];
 
@@ -101,7 +103,7 @@ static void put_number(struct output *o, const char *metric, const char *type, c
 }
 
 /* What never happened has no sample: 0 would be a time in 1970. */
-static void put_time(struct output *o, const char *metric, const char *help, int64_t ms)
+static void put_time_metric(struct output *o, const char *metric, const char *help, int64_t ms)
 {
     char value[VALUE_MAX];
 
@@ -114,29 +116,32 @@ static void put_time(struct output *o, const char *metric, const char *help, int
 int cli_metrics_compose(char dst[CLI_METRICS_OWN_MAX], const struct cli_metrics_values *values,
                         const char *label, bool is_election, const char *before)
 {
-    struct cli_metrics_values v = with_before(values, label, before);
+    struct cli_metrics_values v = add_earlier_values(values, label, before);
     struct output o = {.dst = dst, .label = label};
 
     if (is_election)
-        put_number(&o, "holdfast_elect_is_leader", "gauge", "1: this process leads.", v.is_held);
+        put_number_metric(&o, "holdfast_elect_is_leader", "gauge", "1: this process leads.",
+                          v.is_held);
     else
-        put_number(&o, "holdfast_run_is_held", "gauge", "1: this process holds the lock.",
-                   v.is_held);
-    put_number(&o, "holdfast_run_starts_total", "counter", "Times that the lock was acquired.",
-               v.starts);
-    put_number(&o, "holdfast_run_losses_total", "counter",
-               "Times that the lock was lost while it was held.", v.losses);
-    put_number(&o, "holdfast_run_failures_total", "counter",
-               "Runs that ended with another exit code than 0.", v.failures);
-    put_time(&o, "holdfast_run_last_start_timestamp_seconds",
-             "When the lock was acquired for the last run.", v.start_ms);
-    put_time(&o, "holdfast_run_last_end_timestamp_seconds", "When the last run ended.", v.end_ms);
-    if (v.end_ms != 0)
-        put_number(&o, "holdfast_run_last_exit_code", "gauge",
-                   "Exit code of the last run that ended.", (uint64_t)v.exit_code);
-    put_time(&o, "holdfast_run_last_success_timestamp_seconds",
-             "When a run last ended with the exit code 0.", v.success_ms);
-    put_time(&o, "holdfast_run_updated_timestamp_seconds", "When this file was written.",
-             v.updated_ms);
+        put_number_metric(&o, "holdfast_run_is_held", "gauge", "1: this process holds the lock.",
+                          v.is_held);
+    put_number_metric(&o, "holdfast_run_starts_total", "counter",
+                      "Times that the lock was acquired.",
+                      v.acquired_count);
+    put_number_metric(&o, "holdfast_run_losses_total", "counter",
+                      "Times that the lock was lost while it was held.", v.lost_count);
+    put_number_metric(&o, "holdfast_run_failures_total", "counter",
+                      "Runs that ended with another exit code than 0.", v.failed_count);
+    put_time_metric(&o, "holdfast_run_last_start_timestamp_seconds",
+                    "When the lock was acquired for the last run.", v.acquired_ms);
+    put_time_metric(&o, "holdfast_run_last_end_timestamp_seconds", "When the last run ended.",
+                    v.ended_ms);
+    if (v.ended_ms != 0)
+        put_number_metric(&o, "holdfast_run_last_exit_code", "gauge",
+                          "Exit code of the last run that ended.", (uint64_t)v.exit_code);
+    put_time_metric(&o, "holdfast_run_last_success_timestamp_seconds",
+                    "When a run last ended with the exit code 0.", v.last_success_ms);
+    put_time_metric(&o, "holdfast_run_updated_timestamp_seconds", "When this file was written.",
+                    v.updated_ms);
     return o.len;
 }

@@ -26,18 +26,18 @@ struct cli_metrics_writer {
     char label[METRIC_LABEL_MAX];
 
     /* The thread's alone. */
-    bool has_read;
-    char *before;               /* the former file; NULL: there was none */
+    bool has_read_earlier_text;
+    char *earlier_text;         /* the former file; NULL: there was none */
 
     pthread_mutex_t mutex;
     pthread_cond_t idle;
 
     /* Under the mutex. The last holder frees it. */
-    unsigned holders;
-    bool is_busy;               /* the thread exists */
-    bool has_next;              /* `values` and `text` wait for it */
+    unsigned references;
+    bool is_thread_running;     /* the thread exists */
+    bool has_next_write;        /* `values` and `clients_text` wait for it */
     struct cli_metrics_values values;
-    char *text;
+    char *clients_text;
     char error[CLI_METRICS_ERROR_MAX];  /* "": none */
 };
 
@@ -51,7 +51,7 @@ struct cli_metrics_writer *cli_metrics_writer_new(const char *path, const char *
         return NULL;
     w->path = path;
     w->is_election = is_election;
-    w->holders = 1;
+    w->references = 1;
     (void)hf_metric_label(w->label, name);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -66,21 +66,21 @@ void cli_metrics_writer_drop(struct cli_metrics_writer *w)
     bool is_last;
 
     (void)pthread_mutex_lock(&w->mutex);
-    is_last = --w->holders == 0;
+    is_last = --w->references == 0;
     (void)pthread_mutex_unlock(&w->mutex);
     if (!is_last)
         return;
     (void)pthread_cond_destroy(&w->idle);
     (void)pthread_mutex_destroy(&w->mutex);
-    free(w->before);
-    free(w->text);
+    free(w->earlier_text);
+    free(w->clients_text);
     free(w);
 }
 
 /* ---- the thread: files ---- */
 
 /* Reads what earlier runs counted. Without it, counting begins anew. */
-static void read_before(struct cli_metrics_writer *w)
+static void read_earlier_text(struct cli_metrics_writer *w)
 {
     struct stat st;
     bool is_file = stat(w->path, &st) == 0 && S_ISREG(st.st_mode);
@@ -89,7 +89,7 @@ static void read_before(struct cli_metrics_writer *w)
     size_t len = 0;
     ssize_t n = 1;
 
-    w->has_read = true;
+    w->has_read_earlier_text = true;
     while (text && n > 0 && len < BEFORE_MAX) {
         n = read(fd, text + len, BEFORE_MAX - len);
         len += n > 0 ? (size_t)n : 0;
@@ -98,11 +98,11 @@ static void read_before(struct cli_metrics_writer *w)
         (void)close(fd);
     if (text)
         text[len] = '\0';
-    w->before = text;
+    w->earlier_text = text;
 }
 
 /* A file of our own beside it: ".NAME.PID". False: the path is too long. */
-static bool name_beside(char dst[PATH_ROOM], const char *path)
+static bool make_temporary_path(char dst[PATH_ROOM], const char *path)
 {
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash + 1 - path) : 0;
@@ -112,7 +112,7 @@ static bool name_beside(char dst[PATH_ROOM], const char *path)
 }
 
 /* One of a process that had our number and was killed is replaced. */
-static int open_beside(const char *path)
+static int open_temporary_file(const char *path)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = open(path, flags, 0644);
@@ -122,7 +122,7 @@ static int open_beside(const char *path)
     return open(path, flags, 0644);
 }
 
-static int write_all(int fd, const char *ptr, size_t len)
+static int write_whole_text(int fd, const char *ptr, size_t len)
 {
     while (len > 0) {
         ssize_t n = write(fd, ptr, len);
@@ -140,19 +140,19 @@ static int write_all(int fd, const char *ptr, size_t len)
 /* 0 or errno. */
 static int write_file(const char *path, const char *own, int own_len, const char *text)
 {
-    int fd = open_beside(path), err;
+    int fd = open_temporary_file(path), err;
 
     if (fd < 0)
         return errno;
-    err = write_all(fd, own, (size_t)own_len);
+    err = write_whole_text(fd, own, (size_t)own_len);
     if (err == 0 && text)
-        err = write_all(fd, text, strlen(text));
+        err = write_whole_text(fd, text, strlen(text));
     if (close(fd) != 0 && err == 0)
         err = errno;
     return err;
 }
 
-static const char *replace_by(const char *beside, const char *path, int err)
+static const char *replace_file_by_temporary(const char *beside, const char *path, int err)
 {
     struct stat st;
 
@@ -169,33 +169,33 @@ static const char *replace_by(const char *beside, const char *path, int err)
 }
 
 /* Returns why it failed, or NULL. */
-static const char *write_one(struct cli_metrics_writer *w,
-                             const struct cli_metrics_values *values, const char *text)
+static const char *write_file_of_values(struct cli_metrics_writer *w,
+                                        const struct cli_metrics_values *values, const char *text)
 {
     char own[CLI_METRICS_OWN_MAX], beside[PATH_ROOM];
     int len;
 
-    if (!w->has_read)
-        read_before(w);
-    if (!name_beside(beside, w->path))
+    if (!w->has_read_earlier_text)
+        read_earlier_text(w);
+    if (!make_temporary_path(beside, w->path))
         return hf_errno_text(ENAMETOOLONG);
-    len = cli_metrics_compose(own, values, w->label, w->is_election, w->before);
-    return replace_by(beside, w->path, write_file(beside, own, len, text));
+    len = cli_metrics_compose(own, values, w->label, w->is_election, w->earlier_text);
+    return replace_file_by_temporary(beside, w->path, write_file(beside, own, len, text));
 }
 
 /* ---- the thread: its turns ---- */
 
 /* Under the mutex, except while it writes. */
-static void write_next(struct cli_metrics_writer *w)
+static void write_next_values(struct cli_metrics_writer *w)
 {
     struct cli_metrics_values values = w->values;
-    char *text = w->text;
+    char *text = w->clients_text;
     const char *why;
 
-    w->text = NULL;
-    w->has_next = false;
+    w->clients_text = NULL;
+    w->has_next_write = false;
     (void)pthread_mutex_unlock(&w->mutex);
-    why = write_one(w, &values, text);
+    why = write_file_of_values(w, &values, text);
     free(text);
     (void)pthread_mutex_lock(&w->mutex);
     w->error[0] = '\0';
@@ -208,9 +208,9 @@ static void *write_until_idle(void *ctx)
     struct cli_metrics_writer *w = ctx;
 
     (void)pthread_mutex_lock(&w->mutex);
-    while (w->has_next)
-        write_next(w);
-    w->is_busy = false;
+    while (w->has_next_write)
+        write_next_values(w);
+    w->is_thread_running = false;
     (void)pthread_cond_broadcast(&w->idle);
     (void)pthread_mutex_unlock(&w->mutex);
     cli_metrics_writer_drop(w);
@@ -218,18 +218,18 @@ static void *write_until_idle(void *ctx)
 }
 
 /* Under the mutex. */
-static void start_thread(struct cli_metrics_writer *w)
+static void start_writer_thread(struct cli_metrics_writer *w)
 {
     pthread_t thread;
     int err = hf_thread_start(&thread, write_until_idle, w, NULL);
 
     if (err == 0) {
         (void)pthread_detach(thread);
-        w->is_busy = true;
-        w->holders++;
+        w->is_thread_running = true;
+        w->references++;
         return;
     }
-    w->has_next = false;
+    w->has_next_write = false;
     (void)snprintf(w->error, sizeof w->error, "cannot write metrics file %s: no thread can be "
                                               "started: %s", w->path, hf_errno_text(err));
 }
@@ -238,12 +238,12 @@ void cli_metrics_writer_put(struct cli_metrics_writer *w,
                             const struct cli_metrics_values *values, char *text)
 {
     (void)pthread_mutex_lock(&w->mutex);
-    free(w->text);
-    w->text = text;
+    free(w->clients_text);
+    w->clients_text = text;
     w->values = *values;
-    w->has_next = true;
-    if (!w->is_busy)
-        start_thread(w);
+    w->has_next_write = true;
+    if (!w->is_thread_running)
+        start_writer_thread(w);
     (void)pthread_mutex_unlock(&w->mutex);
 }
 
@@ -254,9 +254,9 @@ bool cli_metrics_writer_await(struct cli_metrics_writer *w, int64_t ms)
     int rc = 0;
 
     (void)pthread_mutex_lock(&w->mutex);
-    while (w->is_busy && rc == 0)
+    while (w->is_thread_running && rc == 0)
         rc = pthread_cond_timedwait(&w->idle, &w->mutex, &until);
-    is_idle = !w->is_busy;
+    is_idle = !w->is_thread_running;
     (void)pthread_mutex_unlock(&w->mutex);
     return is_idle;
 }

@@ -14,14 +14,14 @@ struct cli_metrics_writer;
  * collector sees each of the short runs of a timer. Times are those of the wall clock. */
 struct cli_metrics_values {
     bool is_held;
-    uint64_t starts;            /* times that the lock was acquired */
-    uint64_t losses;            /* of these, that it was lost */
-    uint64_t failures;          /* of these, that ended with another code than 0 */
-    int64_t start_ms;           /* when the lock was acquired last; 0: never */
-    int64_t end_ms;             /* when that ended; 0: never */
-    int64_t success_ms;         /* when one ended with the code 0; 0: never */
+    uint64_t acquired_count;    /* times that the lock was acquired */
+    uint64_t lost_count;        /* of these, that it was lost */
+    uint64_t failed_count;      /* of these, that ended with another code than 0 */
+    int64_t acquired_ms;        /* when the lock was acquired last; 0: never */
+    int64_t ended_ms;           /* when that ended; 0: never */
+    int64_t last_success_ms;    /* when one ended with the code 0; 0: never */
     int64_t updated_ms;         /* when these values were put together */
-    int exit_code;              /* at end_ms */
+    int exit_code;              /* at ended_ms */
 };
 
 /* cli_metrics_writer_new - returns NULL if there is no memory.

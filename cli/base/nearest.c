@@ -11,7 +11,7 @@
 /* Options of flock, consul lock, redis-cli and of other lock libraries. If a word has several rows,
  * the first one whose option exists counts. */
 static const struct {
-    const char *word, *name;
+    const char *synonym, *name;
 } synonyms[] = {
     {"try", "wait"},
     {"retry", "wait"},          {"blocking-timeout", "wait"},
@@ -32,10 +32,10 @@ static const struct {
 #define SYNONYMS ((int)(sizeof synonyms / sizeof *synonyms))
 
 /* Returns a negative distance: the earlier the row, the smaller. 0: there is no such row. */
-static int synonym_of(const char *word, size_t len, const char *name)
+static int distance_of_synonym(const char *word, size_t len, const char *name)
 {
     for (int i = 0; i < SYNONYMS; i++)
-        if (strlen(synonyms[i].word) == len && memcmp(synonyms[i].word, word, len) == 0 &&
+        if (strlen(synonyms[i].synonym) == len && memcmp(synonyms[i].synonym, word, len) == 0 &&
             strcmp(synonyms[i].name, name) == 0)
             return i - SYNONYMS;
     return 0;
@@ -47,7 +47,7 @@ void cli_nearest_try(struct cli_nearest *n, const char *word, size_t len, const 
 
     if (len > HF_WORD_MAX || strlen(name) > HF_WORD_MAX)
         return;
-    distance = synonym_of(word, len, name);
+    distance = distance_of_synonym(word, len, name);
     if (distance == 0)
         distance = hf_word_distance(word, len, name, strlen(name));
     if (distance > near || (n->name && distance >= n->distance))

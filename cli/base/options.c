@@ -21,8 +21,8 @@ int cli_usage(const struct cli_args *args, const char *format, ...)
     va_start(list, format);
     (void)vsnprintf(text, sizeof text, format, list); /* may be cut */
     va_end(list);
-    if (args->see)
-        return cli_fail("%s; see '%s'", text, args->see);
+    if (args->help_command)
+        return cli_fail("%s; see '%s'", text, args->help_command);
     if (!args->command)
         return cli_fail("%s; see 'holdfast help'", text);
     return cli_fail("%s: %s; see 'holdfast help %s'", args->command->name, text,
@@ -32,7 +32,7 @@ int cli_usage(const struct cli_args *args, const char *format, ...)
 /* ---- options ---- */
 
 static const struct cli_option *
-by_letter(const struct cli_option *const *tables, char letter)
+find_by_letter(const struct cli_option *const *tables, char letter)
 {
     for (; *tables; tables++)
         for (const struct cli_option *o = *tables; o->id; o++)
@@ -42,7 +42,7 @@ by_letter(const struct cli_option *const *tables, char letter)
 }
 
 static const struct cli_option *
-by_name(const struct cli_option *const *tables, const char *name, size_t len)
+find_by_name(const struct cli_option *const *tables, const char *name, size_t len)
 {
     for (; *tables; tables++)
         for (const struct cli_option *o = *tables; o->id; o++)
@@ -55,38 +55,40 @@ by_name(const struct cli_option *const *tables, const char *name, size_t len)
 /* ---- abbreviations ---- */
 
 /* The options that begin with the first `len` bytes of `name`. */
-struct meant {
-    const struct cli_option *option;    /* the first; NULL: there is none */
-    bool is_ambiguous;                  /* options with other ids begin so, too */
-    char list[200];                     /* all of them, for a message */
+struct options_meant {
+    const struct cli_option *first_option; /* the first; NULL: there is none */
+    bool is_ambiguous;                     /* options with other ids begin so, too */
+    char names[200];                       /* all of them, for a message */
 };
 
-static void add_meant(struct meant *m, const struct cli_option *o)
+static void add_option_meant(struct options_meant *m, const struct cli_option *o)
 {
-    size_t len = strlen(m->list);
+    size_t len = strlen(m->names);
 
-    m->is_ambiguous = m->is_ambiguous || (m->option && m->option->id != o->id);
-    if (!m->option)
-        m->option = o;
-    (void)snprintf(m->list + len, sizeof m->list - len, "%s--%s", len ? ", " : "", o->name);
+    m->is_ambiguous = m->is_ambiguous || (m->first_option && m->first_option->id != o->id);
+    if (!m->first_option)
+        m->first_option = o;
+    (void)snprintf(m->names + len, sizeof m->names - len, "%s--%s", len ? ", " : "", o->name);
 }
 
-static struct meant by_beginning(const struct cli_option *const *tables, const char *name,
-                                 size_t len)
+static struct options_meant find_by_beginning(const struct cli_option *const *tables,
+                                              const char *name,
+                                              size_t len)
 {
-    struct meant m = {0};
+    struct options_meant m = {0};
 
     for (; len > 0 && *tables; tables++)
         for (const struct cli_option *o = *tables; o->id; o++)
             if (o->name && strncmp(o->name, name, len) == 0)
-                add_meant(&m, o);
+                add_option_meant(&m, o);
     return m;
 }
 
 /* Reports an unknown option, and the option that is probably meant. The first `len` bytes of
  * `word` are "--" and the unknown name. */
-static int unknown_long(const struct cli_args *args, const struct cli_option *const *tables,
-                        const char *word, size_t len)
+static int report_unknown_option(const struct cli_args *args,
+                                 const struct cli_option *const *tables,
+                                 const char *word, size_t len)
 {
     struct cli_nearest nearest = {0};
 
@@ -102,69 +104,69 @@ static int unknown_long(const struct cli_args *args, const struct cli_option *co
     return CLI_ARGS_BAD;
 }
 
-static int ambiguous_long(const struct cli_args *args, const struct meant *meant,
-                          const char *word, size_t len)
+static int report_ambiguous_option(const struct cli_args *args, const struct options_meant *meant,
+                                   const char *word, size_t len)
 {
     (void)cli_usage(args, "'%.*s' is the beginning of several options: %s", (int)len, word,
-                    meant->list);
+                    meant->names);
     return CLI_ARGS_BAD;
 }
 
 /* Takes the next word as the value of the option that was written as
  * `written`. */
-static int value_in_next(struct cli_args *args, const struct cli_option *o,
-                         const char *written, char **value)
+static int take_value_from_next_word(struct cli_args *args, const struct cli_option *o,
+                                     const char *written, char **value)
 {
-    if (!*args->next) {
-        (void)cli_usage(args, "%s needs a value: %s", written, o->value);
+    if (!*args->next_word) {
+        (void)cli_usage(args, "%s needs a value: %s", written, o->value_name);
         return CLI_ARGS_BAD;
     }
-    *value = *args->next++;
+    *value = *args->next_word++;
     return o->id;
 }
 
-static int next_letter(struct cli_args *args,
-                       const struct cli_option *const *tables, char **value)
+static int parse_next_letter(struct cli_args *args,
+                             const struct cli_option *const *tables, char **value)
 {
-    char written[] = {'-', *args->letters++, '\0'};
-    const struct cli_option *o = by_letter(tables, written[1]);
+    char written[] = {'-', *args->letters_left++, '\0'};
+    const struct cli_option *o = find_by_letter(tables, written[1]);
 
     if (!o) {
         (void)cli_usage(args, "unknown option '%s'", written);
         return CLI_ARGS_BAD;
     }
-    if (!o->value)
+    if (!o->value_name)
         return o->id;
-    if (*args->letters == '\0')
-        return value_in_next(args, o, written, value);
-    *value = args->letters;
-    args->letters = NULL;
+    if (*args->letters_left == '\0')
+        return take_value_from_next_word(args, o, written, value);
+    *value = args->letters_left;
+    args->letters_left = NULL;
     return o->id;
 }
 
-static int next_long(struct cli_args *args,
-                     const struct cli_option *const *tables, char **value)
+static int parse_next_long_option(struct cli_args *args,
+                                  const struct cli_option *const *tables, char **value)
 {
-    char *word = *args->next++;
+    char *word = *args->next_word++;
     size_t len = strcspn(word, "=");
-    const struct cli_option *o = by_name(tables, word + 2, len - 2);
-    struct meant meant;
+    const struct cli_option *o = find_by_name(tables, word + 2, len - 2);
+    struct options_meant meant;
 
     if (!o) {
-        meant = by_beginning(tables, word + 2, len - 2);
+        meant = find_by_beginning(tables, word + 2, len - 2);
         if (meant.is_ambiguous)
-            return ambiguous_long(args, &meant, word, len);
-        if (!(o = meant.option))
-            return unknown_long(args, tables, word, len);
+            return report_ambiguous_option(args, &meant, word, len);
+        if (!(o = meant.first_option))
+            return report_unknown_option(args, tables, word, len);
     }
-    if (!o->value && word[len] == '=') {
+    if (!o->value_name && word[len] == '=') {
         (void)cli_usage(args, "--%s takes no value", o->name);
         return CLI_ARGS_BAD;
     }
-    if (!o->value)
+    if (!o->value_name)
         return o->id;
     if (word[len] == '\0')
-        return value_in_next(args, o, word, value);
+        return take_value_from_next_word(args, o, word, value);
     *value = word + len + 1;
     return o->id;
 }
@@ -175,25 +177,25 @@ int cli_args_next(struct cli_args *args,
     char *word;
 
     *value = NULL;
-    if (args->letters && *args->letters)
-        return next_letter(args, tables, value);
-    args->letters = NULL;
-    word = *args->next;
+    if (args->letters_left && *args->letters_left)
+        return parse_next_letter(args, tables, value);
+    args->letters_left = NULL;
+    word = *args->next_word;
     if (word && !args->has_only_words && strcmp(word, "--") == 0) {
         args->has_only_words = true;
-        word = *++args->next;
+        word = *++args->next_word;
     }
     if (!word)
         return CLI_ARGS_END;
     if (!args->has_only_words && strncmp(word, "--", 2) == 0)
-        return next_long(args, tables, value);
-    args->next++;
+        return parse_next_long_option(args, tables, value);
+    args->next_word++;
     *value = word;
     if (args->has_only_words || word[0] != '-' || word[1] == '\0' ||
         (args->has_numbers && isdigit((unsigned char)word[1])))
         return CLI_ARGS_WORD;
-    args->letters = word + 1;
-    return next_letter(args, tables, value);
+    args->letters_left = word + 1;
+    return parse_next_letter(args, tables, value);
 }
 
 /* ---- values ---- */

@@ -12,17 +12,17 @@ struct cli_option {
     int id;                     /* > 0; 0 ends a table */
     char letter;                /* 0: only the long form */
     const char *name;           /* NULL: only the letter; rows of one id are synonyms */
-    const char *value;          /* its name in messages; NULL: it has no value */
+    const char *value_name;     /* its name in messages; NULL: it has no value */
 };
 
 /* A walk along the command line. `argv` ends in NULL; its text may be changed
  * (cli_secret_hide_in_url). */
 struct cli_args {
-    char **next;                      /* the first word that was not processed */
+    char **next_word;                 /* the first word that was not processed */
     const struct cli_command *command;/* for messages; NULL: none yet */
-    const char *see;                  /* for a program without subcommands: the help that
-                                         messages name; NULL: holdfast help */
-    char *letters;                    /* the rest of "-nq"; NULL: none */
+    const char *help_command;         /* for a program without subcommands: the help that messages
+                                         name; NULL: holdfast help */
+    char *letters_left;               /* the rest of "-nq"; NULL: none */
     bool has_only_words;              /* "--" was seen */
     bool has_numbers;                 /* "-1" is a word: a number */
     int (*print_help)(const struct cli_command *); /* for --help; see command above */
@@ -39,7 +39,8 @@ enum { CLI_ARGS_END = -1, CLI_ARGS_WORD = -2, CLI_ARGS_BAD = -3 };
 int cli_args_next(struct cli_args *args,
                   const struct cli_option *const *tables, char **value);
 
-/* cli_usage - reports an error of usage, followed by "see 'holdfast help run'" or by args->see.
+/* cli_usage - reports an error of usage, followed by "see 'holdfast help run'" or by
+ *   args->help_command.
  * Returns CLI_EXIT_ERROR. */
 int cli_usage(const struct cli_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

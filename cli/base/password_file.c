@@ -15,7 +15,7 @@
 /* A password that was read too late for the call that requested it is used by the calls of the
  * next 10 s. Otherwise a file system that always needs longer than CLI_PASSWORD_WAIT_MS would
  * never provide one. */
-#define FRESH_MS 10000
+#define RESULT_FRESH_MS 10000
 
 /* Shared by the thread and its cli_password_file; the last one to drop it frees it. */
 struct file_reader {
@@ -24,26 +24,26 @@ struct file_reader {
     pthread_cond_t ended;
 
     /* Under the mutex. */
-    unsigned holders;
+    unsigned references;
     bool is_ended;
     int64_t ended_ms;
     hf_status status;
-    struct hf_error why;
-    char text[CLI_SECRET_MAX];
+    struct hf_error error;
+    char password[CLI_SECRET_MAX];
 };
 
 struct cli_password_file {
     const char *path;
-    char text[CLI_SECRET_MAX];  /* the password that was read last */
-    struct file_reader *reader; /* its result was not used yet; NULL: none */
-    bool is_late;               /* a call waited for `reader` in vain */
-    bool is_recheck;            /* `reader` began after the server had refused `text` */
-    bool has_told;              /* the file could not be read, and this was reported */
+    char last_password[CLI_SECRET_MAX]; /* the password that was read last */
+    struct file_reader *reader;         /* its result was not used yet; NULL: none */
+    bool was_waited_for_in_vain;        /* a call waited for `reader` in vain */
+    bool began_after_refusal;           /* `reader` began after `last_password` was refused */
+    bool has_reported_error;            /* the file could not be read, and this was reported */
 };
 
 /* ---- the reader ---- */
 
-static struct file_reader *file_reader_new(const char *path)
+static struct file_reader *new_file_reader(const char *path)
 {
     struct file_reader *r = calloc(1, sizeof *r);
     pthread_condattr_t monotonic;
@@ -51,7 +51,7 @@ static struct file_reader *file_reader_new(const char *path)
     if (!r)
         return NULL;
     r->path = path;
-    r->holders = 1;
+    r->references = 1;
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_mutex_init(&r->mutex, NULL);
@@ -60,12 +60,12 @@ static struct file_reader *file_reader_new(const char *path)
     return r;
 }
 
-static void file_reader_drop(struct file_reader *r)
+static void release_file_reader(struct file_reader *r)
 {
     bool is_last;
 
     (void)pthread_mutex_lock(&r->mutex);
-    is_last = --r->holders == 0;
+    is_last = --r->references == 0;
     (void)pthread_mutex_unlock(&r->mutex);
     if (!is_last)
         return;
@@ -75,7 +75,7 @@ static void file_reader_drop(struct file_reader *r)
     free(r);
 }
 
-static void *reader_run(void *ctx)
+static void *run_file_reader(void *ctx)
 {
     struct file_reader *r = ctx;
     char text[CLI_SECRET_MAX] = "";
@@ -86,22 +86,22 @@ static void *reader_run(void *ctx)
     r->is_ended = true;
     r->ended_ms = hf_clock_ms();
     r->status = rc;
-    r->why = why;
-    memcpy(r->text, text, sizeof text);
+    r->error = why;
+    memcpy(r->password, text, sizeof text);
     (void)pthread_cond_signal(&r->ended);
     (void)pthread_mutex_unlock(&r->mutex);
     explicit_bzero(text, sizeof text);
-    file_reader_drop(r);
+    release_file_reader(r);
     return NULL;
 }
 
-static bool file_reader_start(struct file_reader *r)
+static bool start_file_reader(struct file_reader *r)
 {
     pthread_t thread;
 
-    r->holders++;
-    if (hf_thread_start(&thread, reader_run, r, NULL) != 0) {
-        r->holders--;
+    r->references++;
+    if (hf_thread_start(&thread, run_file_reader, r, NULL) != 0) {
+        r->references--;
         return false;
     }
     (void)pthread_detach(thread);
@@ -109,7 +109,7 @@ static bool file_reader_start(struct file_reader *r)
 }
 
 /* Returns whether the thread has ended. It then no longer changes *r. */
-static bool file_reader_await(struct file_reader *r, int64_t ms)
+static bool wait_for_file_reader(struct file_reader *r, int64_t ms)
 {
     struct timespec until = hf_thread_deadline(ms);
     bool is_ended;
@@ -132,71 +132,71 @@ struct cli_password_file *cli_password_file_new(const char *path, const char *te
     if (!file)
         return NULL;
     file->path = path;
-    (void)strncpy(file->text, text, sizeof file->text - 1);
+    (void)strncpy(file->last_password, text, sizeof file->last_password - 1);
     return file;
 }
 
-static void forget_reader(struct cli_password_file *file)
+static void drop_reader_of_file(struct cli_password_file *file)
 {
     if (file->reader)
-        file_reader_drop(file->reader);
+        release_file_reader(file->reader);
     file->reader = NULL;
-    file->is_late = false;
+    file->was_waited_for_in_vain = false;
 }
 
 /* The thread read the file before the refusal, and found the password that was refused. */
-static bool has_refused_one(const struct cli_password_file *file)
+static bool found_refused_password(const struct cli_password_file *file)
 {
-    return !file->is_recheck && file->reader->status == HF_OK &&
-           strcmp(file->reader->text, file->text) == 0;
+    return !file->began_after_refusal && file->reader->status == HF_OK &&
+           strcmp(file->reader->password, file->last_password) == 0;
 }
 
-static hf_status begin_reading(struct cli_password_file *file, bool was_refused,
-                               struct hf_error *err)
+static hf_status begin_reading_if_needed(struct cli_password_file *file, bool was_refused,
+                                         struct hf_error *err)
 {
-    if (file->reader && file_reader_await(file->reader, 0) &&
-        (hf_clock_ms() - file->reader->ended_ms >= FRESH_MS ||
-         (was_refused && has_refused_one(file))))
-        forget_reader(file);
+    if (file->reader && wait_for_file_reader(file->reader, 0) &&
+        (hf_clock_ms() - file->reader->ended_ms >= RESULT_FRESH_MS ||
+         (was_refused && found_refused_password(file))))
+        drop_reader_of_file(file);
     if (file->reader)
         return HF_OK;
-    file->is_recheck = was_refused;
-    file->reader = file_reader_new(file->path);
-    if (file->reader && file_reader_start(file->reader))
+    file->began_after_refusal = was_refused;
+    file->reader = new_file_reader(file->path);
+    if (file->reader && start_file_reader(file->reader))
         return HF_OK;
-    forget_reader(file);
+    drop_reader_of_file(file);
     return hf_error_set(err, HF_E_NOMEM,
                         "cannot read password file %s again: no thread can be started",
                         file->path);
 }
 
 /* A file that is missing for a while costs no hold: the last password may still be right. */
-static hf_status use_result(struct cli_password_file *file, bool was_refused,
-                            struct hf_error *err)
+static hf_status use_reader_result(struct cli_password_file *file, bool was_refused,
+                                   struct hf_error *err)
 {
     hf_status rc = file->reader->status;
 
     if (rc == HF_OK)
-        memcpy(file->text, file->reader->text, sizeof file->text);
+        memcpy(file->last_password, file->reader->password, sizeof file->last_password);
     else
-        *err = file->reader->why;
-    forget_reader(file);
+        *err = file->reader->error;
+    drop_reader_of_file(file);
     if (rc < 0 && !was_refused) {
-        if (!file->has_told)
+        if (!file->has_reported_error)
             cli_warn("%s; the password that was read before is used", err->text);
-        file->has_told = true;
+        file->has_reported_error = true;
         return HF_OK;
     }
-    file->has_told = file->has_told && rc < 0;
+    file->has_reported_error = file->has_reported_error && rc < 0;
     return rc;
 }
 
-static hf_status use_last(struct cli_password_file *file, bool was_refused,
-                          struct hf_error *err)
+static hf_status use_last_password(struct cli_password_file *file, bool was_refused,
+                                   struct hf_error *err)
 {
-    bool is_noted = file->is_late;
+    bool is_noted = file->was_waited_for_in_vain;
 
-    file->is_late = true;
+    file->was_waited_for_in_vain = true;
     if (was_refused)
         return hf_error_set(err, HF_E_SYSTEM,
                             "cannot use password file %s: it is still being read; does its "
@@ -213,21 +213,22 @@ hf_status cli_password_file_read(struct cli_password_file *file, bool was_refuse
 {
     hf_status rc;
 
-    *out = file->text;
+    *out = file->last_password;
     do { /* a thread that began before the refusal may end only now */
-        if ((rc = begin_reading(file, was_refused, err)) < 0)
+        if ((rc = begin_reading_if_needed(file, was_refused, err)) < 0)
             return rc;
-        if (!file_reader_await(file->reader, file->is_late ? 0 : CLI_PASSWORD_WAIT_MS))
-            return use_last(file, was_refused, err);
-    } while (was_refused && has_refused_one(file));
-    return use_result(file, was_refused, err);
+        if (!wait_for_file_reader(file->reader, file->was_waited_for_in_vain ? 0
+                                  : CLI_PASSWORD_WAIT_MS))
+            return use_last_password(file, was_refused, err);
+    } while (was_refused && found_refused_password(file));
+    return use_reader_result(file, was_refused, err);
 }
 
 void cli_password_file_free(struct cli_password_file *file)
 {
     if (!file)
         return;
-    forget_reader(file);
+    drop_reader_of_file(file);
     explicit_bzero(file, sizeof *file);
     free(file);
 }

@@ -36,14 +36,14 @@ void cli_program_begin(const char *name)
     occupy_standard_fds();
 }
 
-static bool is_written(void)
+static bool flush_output(void)
 {
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
 int cli_program_flush(const char *consequence)
 {
-    if (is_written())
+    if (flush_output())
         return CLI_CONTINUE;
     (void)cli_fail("cannot write to standard output: %s; %s", strerror(errno), consequence);
     clearerr(stdout);
@@ -52,7 +52,7 @@ int cli_program_flush(const char *consequence)
 
 int cli_program_end(int code)
 {
-    if (is_written())
+    if (flush_output())
         return code;
     return cli_fail("cannot write to standard output: %s", strerror(errno));
 }

@@ -49,8 +49,8 @@ bool cli_report_is_verbose(void)
 #define PATIENCE_MS 2000
 
 static struct {
-    bool is_on;
-    bool is_pubsub_down_reported; /* the reader did not take the last line */
+    bool never_waits;
+    bool was_last_line_not_taken; /* the reader did not take the last line */
     struct cli_sink sink;
     char lines[WAITING_MAX];
     size_t len;
@@ -58,7 +58,7 @@ static struct {
 
 void cli_report_never_wait(void)
 {
-    waiting.is_on = true;
+    waiting.never_waits = true;
     cli_sink_open(&waiting.sink, STDERR_FILENO);
 }
 
@@ -82,13 +82,13 @@ void cli_report_flush_last(int patience_ms)
     cli_report_flush();
     if (waiting.len > 0 && poll(&p, 1, patience_ms) == 1)
         cli_report_flush();
-    waiting.is_pubsub_down_reported = waiting.len > 0;
+    waiting.was_last_line_not_taken = waiting.len > 0;
     waiting.len = 0;
     cli_sink_close(&waiting.sink);
-    waiting.is_on = false;
+    waiting.never_waits = false;
 }
 
-static void put_waiting(const char *line, size_t len)
+static void queue_waiting_line(const char *line, size_t len)
 {
     cli_report_flush();
     if (len > WAITING_MAX - waiting.len)
@@ -99,18 +99,18 @@ static void put_waiting(const char *line, size_t len)
 }
 
 /* Waits for the reader at most PATIENCE_MS, and not again for each line. */
-static void put_patiently(const char *line, size_t len)
+static void write_line_patiently(const char *line, size_t len)
 {
     cli_report_never_wait();
-    put_waiting(line, len);
-    cli_report_flush_last(waiting.is_pubsub_down_reported ? 0 : PATIENCE_MS);
+    queue_waiting_line(line, len);
+    cli_report_flush_last(waiting.was_last_line_not_taken ? 0 : PATIENCE_MS);
 }
 
 /* ---- lines ---- */
 
 /* One write for each line, so that lines of processes that share a terminal or
  * a log do not mix. */
-static void write_line(const char *format, va_list args)
+static void write_message_line(const char *format, va_list args)
 {
     char line[CLI_LINE_MAX];
     size_t len = (size_t)snprintf(line, sizeof line, "%s: ", program);
@@ -125,10 +125,10 @@ static void write_line(const char *format, va_list args)
         len = hf_utf8_complete_len(line, len + room - 1);
     hf_error_sanitize(line, len);
     line[len++] = '\n';
-    if (waiting.is_on)
-        put_waiting(line, len);
+    if (waiting.never_waits)
+        queue_waiting_line(line, len);
     else
-        put_patiently(line, len);
+        write_line_patiently(line, len);
 }
 
 int cli_fail(const char *format, ...)
@@ -136,7 +136,7 @@ int cli_fail(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    write_line(format, args);
+    write_message_line(format, args);
     va_end(args);
     return CLI_EXIT_ERROR;
 }
@@ -148,7 +148,7 @@ void cli_warn(const char *format, ...)
     if (is_quiet)
         return;
     va_start(args, format);
-    write_line(format, args);
+    write_message_line(format, args);
     va_end(args);
 }
 
@@ -159,7 +159,7 @@ void cli_verbose(const char *format, ...)
     if (!is_verbose)
         return;
     va_start(args, format);
-    write_line(format, args);
+    write_message_line(format, args);
     va_end(args);
 }
 
@@ -168,7 +168,7 @@ static char last_warning[CLI_LINE_MAX];
 static bool was_printed;
 
 /* A refusal says more than the end of the connection that follows it. */
-static void keep_warning(enum hf_log_level level, const char *line)
+static void remember_warning(enum hf_log_level level, const char *line)
 {
     if (level == HF_LOG_INFO && last_warning[0])
         return;
@@ -195,7 +195,7 @@ void cli_log(void *ctx, enum hf_log_level level, const char *line)
         print_error(line);
         return;
     }
-    keep_warning(level, line);
+    remember_warning(level, line);
     cli_verbose("%s", line);
 }
 

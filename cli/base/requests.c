@@ -52,8 +52,8 @@ void cli_requests_close(struct cli_requests *requests)
 
 void cli_query_add_bytes(struct cli_query *q, const char *ptr, size_t len)
 {
-    assert(q->count < CLI_QUERY_WORDS_MAX);
-    q->words[q->count++] = (struct hf_resp_arg){ptr, len};
+    assert(q->words_count < CLI_QUERY_WORDS_MAX);
+    q->words[q->words_count++] = (struct hf_resp_arg){ptr, len};
 }
 
 void cli_query_add_word(struct cli_query *q, const char *word)
@@ -63,7 +63,7 @@ void cli_query_add_word(struct cli_query *q, const char *word)
 
 /* ---- answers ---- */
 
-static void keep_refusal(struct cli_query *q, struct hf_resp_value reply)
+static void set_error_of_refusal(struct cli_query *q, struct hf_resp_value reply)
 {
     bool lacks_right = hf_refusal_is_by_acl(reply);
     char words[220];
@@ -83,35 +83,35 @@ static void keep_refusal(struct cli_query *q, struct hf_resp_value reply)
 
 /* All requests only read: a request that was lost with its connection is sent once
  * more. */
-static bool send_again(struct cli_query *q, enum hf_outcome outcome)
+static bool repeat_if_lost(struct cli_query *q, enum hf_outcome outcome)
 {
-    if (outcome != HF_UNKNOWN || q->is_repeated)
+    if (outcome != HF_UNKNOWN || q->was_repeated)
         return false;
-    q->is_repeated = true;
+    q->was_repeated = true;
     return hf_router_send(q->requests->router, &q->command) == HF_OK;
 }
 
-static void on_answer(struct hf_command *command, enum hf_outcome outcome,
-                      struct hf_resp_value reply)
+static void on_query_done(struct hf_command *command, enum hf_outcome outcome,
+                          struct hf_resp_value reply)
 {
     struct cli_query *q = HF_OWNER_OF(command, struct cli_query, command);
     const struct hf_error *why = hf_command_error(command);
 
-    if (send_again(q, outcome))
+    if (repeat_if_lost(q, outcome))
         return;
-    q->requests->pending--;
+    q->requests->pending_count--;
     if (outcome != HF_ANSWERED && why->status != HF_OK)
         q->error = *why;
     else if (outcome != HF_ANSWERED)
         (void)hf_error_set(&q->error, HF_E_NOREPLY, "%s: no reply in time",
                            hf_command_address(command));
     else if (hf_resp_is_error(reply))
-        keep_refusal(q, reply);
+        set_error_of_refusal(q, reply);
     else
-        q->read(q, reply);
+        q->read_reply(q, reply);
 }
 
-/* Behind the address and the command, as keep_refusal writes it. */
+/* Behind the address and the command, as set_error_of_refusal writes it. */
 bool cli_query_is_error(const struct cli_query *q, const char *code)
 {
     char part[40];
@@ -128,25 +128,25 @@ void cli_requests_send(struct cli_requests *requests, struct cli_query *q)
 
     q->requests = requests;
     q->error = (struct hf_error){0};
-    q->is_refused = q->is_repeated = false;
+    q->is_refused = q->was_repeated = false;
     q->command = (struct hf_command){
         .argv = q->words,
-        .argc = q->count,
+        .argc = q->words_count,
         .slot = q->slot,
         .is_never_retried = true,
         .deadline_ms = hf_clock_ms() + requests->timeout_ms,
-        .done = on_answer};
+        .done = on_query_done};
     hf_loop_lock(requests->loop);
     rc = hf_router_send(requests->router, &q->command);
     hf_loop_unlock(requests->loop);
     if (rc == HF_OK)
-        requests->pending++;
+        requests->pending_count++;
     else
         (void)hf_error_set(&q->error, rc, "%s", hf_status_text(rc));
 }
 
 void cli_requests_await(struct cli_requests *requests)
 {
-    while (requests->pending > 0)
+    while (requests->pending_count > 0)
         hf_loop_dispatch(requests->loop, -1);
 }

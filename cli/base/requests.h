@@ -10,7 +10,7 @@ struct cli_requests {
     struct hf_loop *loop;
     struct hf_router *router;
     int64_t timeout_ms;         /* to connect, and of an answer */
-    uint32_t pending;
+    uint32_t pending_count;
 };
 
 #define CLI_QUERY_WORDS_MAX 8 /* arguments of the longest request */
@@ -19,17 +19,17 @@ struct cli_requests {
 struct cli_query {
     /* Set by the owner; zeroed otherwise. */
     uint16_t slot;              /* of its key, or of the server */
-    void (*read)(struct cli_query *q, struct hf_resp_value reply);
+    void (*read_reply)(struct cli_query *q, struct hf_resp_value reply);
 
     /* Read by the owner in the end. */
-    struct hf_error error;      /* HF_OK: `read` was called, and has set none */
+    struct hf_error error;      /* HF_OK: `read_reply` was called, and has set none */
     bool is_refused;            /* the answer was an error */
 
     /* requests.c's own. */
     struct cli_requests *requests;
-    bool is_repeated;           /* it was sent twice */
+    bool was_repeated;          /* it was sent twice */
     struct hf_resp_arg words[CLI_QUERY_WORDS_MAX];
-    size_t count;
+    size_t words_count;
     struct hf_command command;
 };
 
@@ -51,7 +51,7 @@ hf_status cli_requests_open(struct cli_requests *requests,
 void cli_requests_close(struct cli_requests *requests);
 
 /* cli_query_add_word, cli_query_add_bytes - add a word, which is borrowed.
- * cli_requests_send   - sends the command. cli_requests_await calls `read` unless there is an
+ * cli_requests_send   - sends the command. cli_requests_await calls `read_reply` unless there is an
  *   error.
  * cli_requests_await - waits until all commands have a reply or have failed. */
 void cli_query_add_word(struct cli_query *q, const char *word);

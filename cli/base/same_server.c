@@ -26,25 +26,25 @@ static bool parse_server_url(struct server_url *server, const char *text)
     return true;
 }
 
-static const char *plain_host(const char *host)
+static const char *normalise_local_host(const char *host)
 {
     bool is_here = strcasecmp(host, "localhost") == 0 || strcmp(host, "::1") == 0;
 
     return is_here ? "127.0.0.1" : host;
 }
 
-static bool shares_host(const struct hf_seeds *a, const struct hf_seeds *b)
+static bool have_common_host(const struct hf_seeds *a, const struct hf_seeds *b)
 {
     for (uint32_t i = 0; i < a->hosts_count; i++)
         for (uint32_t j = 0; j < b->hosts_count; j++)
             if (a->hosts[i].port == b->hosts[j].port &&
-                strcasecmp(plain_host(a->hosts[i].host),
-                           plain_host(b->hosts[j].host)) == 0)
+                strcasecmp(normalise_local_host(a->hosts[i].host),
+                           normalise_local_host(b->hosts[j].host)) == 0)
                 return true;
     return false;
 }
 
-static bool is_one(const struct server_url *a, const struct server_url *b)
+static bool is_one_server(const struct server_url *a, const struct server_url *b)
 {
     bool is_unix = a->url.kind == HF_URL_UNIX;
 
@@ -53,14 +53,14 @@ static bool is_one(const struct server_url *a, const struct server_url *b)
     if (is_unix)
         return strcmp(a->url.path, b->url.path) == 0;
     return strcmp(a->seeds.master, b->seeds.master) == 0 &&
-           shares_host(&a->seeds, &b->seeds);
+           have_common_host(&a->seeds, &b->seeds);
 }
 
 bool cli_same_server(const char *a, const char *b)
 {
     struct server_url *servers = calloc(2, sizeof *servers);
     bool is_same = servers && parse_server_url(&servers[0], a) &&
-                   parse_server_url(&servers[1], b) && is_one(&servers[0], &servers[1]);
+                   parse_server_url(&servers[1], b) && is_one_server(&servers[0], &servers[1]);
 
     for (int i = 0; servers && i < 2; i++) {
         hf_url_wipe(&servers[i].url);

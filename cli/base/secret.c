@@ -20,22 +20,22 @@
 #define WRITER_MS 5000
 #define READ_MS 60000
 /* From one look for a writer to the next: poll does not report its absence. */
-#define LOOK_MS 20
+#define WRITER_CHECK_MS 20
 
 /* Waits until there is something to read. False: not until then. */
-static bool await_bytes(int fd, int64_t deadline_ms)
+static bool wait_for_bytes(int fd, int64_t deadline_ms)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     int64_t left_ms = deadline_ms - hf_clock_ms();
 
     if (left_ms <= 0)
         return false;
-    (void)poll(&p, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS);
+    (void)poll(&p, 1, left_ms < WRITER_CHECK_MS ? (int)left_ms : WRITER_CHECK_MS);
     return true;
 }
 
 /* An empty read means the end, or a pipe that was not opened for writing yet. */
-static bool lacks_writer(int fd, size_t len)
+static bool is_pipe_without_writer(int fd, size_t len)
 {
     struct stat st;
 
@@ -55,10 +55,10 @@ static ssize_t read_line(int fd, char *dst, size_t room)
         n = read(fd, dst + len, room - len);
         if (n > 0) {
             len += (size_t)n;
-        } else if (n == 0 && lacks_writer(fd, len)) {
-            n = await_bytes(fd, begun_ms + WRITER_MS);
+        } else if (n == 0 && is_pipe_without_writer(fd, len)) {
+            n = wait_for_bytes(fd, begun_ms + WRITER_MS);
         } else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-            n = await_bytes(fd, begun_ms + READ_MS) ? 1 : -1;
+            n = wait_for_bytes(fd, begun_ms + READ_MS) ? 1 : -1;
             errno = ETIMEDOUT;
         }
     }
@@ -71,7 +71,7 @@ static hf_status fail_secret_file(struct hf_error *err, const char *path, const 
 }
 
 /* Ends the line in `dst` with a NUL. */
-static hf_status cut_line(char *dst, size_t len, const char *path, struct hf_error *err)
+static hf_status cut_after_first_line(char *dst, size_t len, const char *path, struct hf_error *err)
 {
     char *end = memchr(dst, '\n', len);
 
@@ -111,9 +111,9 @@ static hf_status read_secret(char dst[CLI_SECRET_MAX], const char *path, int fd,
         return fail_secret_file(err, path, "its writer did not end a line in time");
     if (len < 0)
         return fail_secret_file(err, path, hf_errno_text(errno));
-    if (lacks_writer(fd, (size_t)len))
+    if (is_pipe_without_writer(fd, (size_t)len))
         return fail_secret_file(err, path, "nothing was written to this pipe in time");
-    return cut_line(dst, (size_t)len, path, err);
+    return cut_after_first_line(dst, (size_t)len, path, err);
 }
 
 static bool is_regular(int fd)
@@ -134,7 +134,7 @@ static hf_status open_and_read(char dst[CLI_SECRET_MAX], const char *path,
         return fail_secret_file(err, path, hf_errno_text(errno));
     file->is_regular = is_regular(fd);
     rc = read_secret(dst, path, fd, err);
-    file->is_open = file->is_open || is_open_to_others(fd);
+    file->is_open_to_others = file->is_open_to_others || is_open_to_others(fd);
     (void)close(fd);
     return rc;
 }
@@ -170,7 +170,7 @@ hf_status cli_secret_reread(char dst[CLI_SECRET_MAX], const char *path,
 
 /* Treats everything between a colon and the last @ as a password. The library decides
  * whether it is a URL. */
-static void hide_password(char *url)
+static void hide_password_in_url(char *url)
 {
     char *begin = strstr(url, "://");
     char *end = strrchr(url, '@');
@@ -182,7 +182,7 @@ static void hide_password(char *url)
         memset(begin + 1, '*', (size_t)(end - begin - 1));
 }
 
-static void hide_option(char *url, const char *option)
+static void hide_option_in_url(char *url, const char *option)
 {
     char *at = url;
 
@@ -194,18 +194,18 @@ static void hide_option(char *url, const char *option)
 
 void cli_secret_hide_in_url(char *url)
 {
-    hide_option(url, "tls_key_password=");
-    hide_option(url, "sentinel_password=");
-    hide_password(url);
+    hide_option_in_url(url, "tls_key_password=");
+    hide_option_in_url(url, "sentinel_password=");
+    hide_password_in_url(url);
 }
 
-static void cut_out_text(char *at, size_t len)
+static void remove_text_at(char *at, size_t len)
 {
     memmove(at, at + len, strlen(at + len) + 1);
 }
 
 /* With the & behind it, or else with the & or ? before it. */
-static void remove_option(char *url, const char *option)
+static void remove_option_from_url(char *url, const char *option)
 {
     char *at;
 
@@ -213,26 +213,26 @@ static void remove_option(char *url, const char *option)
         size_t len = strcspn(at, "&");
 
         if (at[len] == '&')
-            cut_out_text(at, len + 1);
+            remove_text_at(at, len + 1);
         else
-            cut_out_text(at - 1, len + 1);
+            remove_text_at(at - 1, len + 1);
     }
 }
 
 /* The path of a socket may contain an @. */
-static void remove_login(char *url)
+static void remove_login_from_url(char *url)
 {
     char *begin = strstr(url, "://");
     char *end = begin ? memrchr(begin + 3, '@', strcspn(begin + 3, "/?")) : NULL;
 
     if (end)
-        cut_out_text(begin + 3, (size_t)(end + 1 - (begin + 3)));
+        remove_text_at(begin + 3, (size_t)(end + 1 - (begin + 3)));
 }
 
 void cli_secret_remove_from_url(char *url)
 {
-    remove_option(url, "tls_key_password=");
-    remove_option(url, "sentinel_user=");
-    remove_option(url, "sentinel_password=");
-    remove_login(url);
+    remove_option_from_url(url, "tls_key_password=");
+    remove_option_from_url(url, "sentinel_user=");
+    remove_option_from_url(url, "sentinel_password=");
+    remove_login_from_url(url);
 }

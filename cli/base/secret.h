@@ -20,9 +20,9 @@
  * cli_secret_remove_from_url - removes the logins and the password of a key from a URL that is
  *                   right, in place. The result is a URL. */
 struct cli_secret_file {
-    bool is_open;               /* becomes true if others can change it (its group, or an
-                                   owner who is neither this user nor root), or others
-                                   than its owner and group can read it */
+    bool is_open_to_others;     /* becomes true if others can change it (its group, or an owner who
+                                   is neither this user nor root), or others than its owner and
+                                   group can read it */
     bool is_regular;            /* a pipe can be read only once */
 };
 

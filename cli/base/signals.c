@@ -13,25 +13,25 @@
 
 #include "cli/base/command.h"
 
-enum treatment { NOTE, IGNORE, NOTE_LATER };
+enum signal_treatment { NOTE_SIGNAL, IGNORE_SIGNAL, NOTE_SIGNAL_LATER };
 
-/* `before` is restored in a child. */
-static struct watched {
+/* `action_before` is restored in a child. */
+static struct watched_signal {
     int number;
-    enum treatment treatment;
+    enum signal_treatment treatment;
     volatile sig_atomic_t is_noted;
-    struct sigaction before;
-} watched[] = {{.number = SIGCHLD, .treatment = NOTE},
-               {.number = SIGTERM, .treatment = NOTE},
-               {.number = SIGINT, .treatment = NOTE},
-               {.number = SIGHUP, .treatment = NOTE},
-               {.number = SIGQUIT, .treatment = NOTE},
-               {.number = SIGUSR1, .treatment = NOTE},
-               {.number = SIGUSR2, .treatment = NOTE},
-               {.number = SIGCONT, .treatment = NOTE},
-               {.number = SIGTSTP, .treatment = NOTE_LATER},
-               {.number = SIGPIPE, .treatment = IGNORE},
-               {.number = SIGTTOU, .treatment = IGNORE}};
+    struct sigaction action_before;
+} watched[] = {{.number = SIGCHLD, .treatment = NOTE_SIGNAL},
+               {.number = SIGTERM, .treatment = NOTE_SIGNAL},
+               {.number = SIGINT, .treatment = NOTE_SIGNAL},
+               {.number = SIGHUP, .treatment = NOTE_SIGNAL},
+               {.number = SIGQUIT, .treatment = NOTE_SIGNAL},
+               {.number = SIGUSR1, .treatment = NOTE_SIGNAL},
+               {.number = SIGUSR2, .treatment = NOTE_SIGNAL},
+               {.number = SIGCONT, .treatment = NOTE_SIGNAL},
+               {.number = SIGTSTP, .treatment = NOTE_SIGNAL_LATER},
+               {.number = SIGPIPE, .treatment = IGNORE_SIGNAL},
+               {.number = SIGTTOU, .treatment = IGNORE_SIGNAL}};
 
 #define WATCHED (sizeof watched / sizeof *watched)
 
@@ -54,7 +54,7 @@ static bool was_ignored(int signal)
 {
     for (size_t i = 0; i < WATCHED; i++)
         if (watched[i].number == signal)
-            return watched[i].before.sa_handler == SIG_IGN;
+            return watched[i].action_before.sa_handler == SIG_IGN;
     return false;
 }
 
@@ -78,7 +78,7 @@ void cli_signals_die(int signal, bool for_all)
 }
 
 /* A standard error that takes nothing must not delay the end. */
-static void say_last_words(void)
+static void write_last_words(void)
 {
     const char *words = last_words;
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -92,41 +92,41 @@ static void say_last_words(void)
 
 /* ---- the limit ---- */
 
-static void on_limit(int number)
+static void on_time_limit(int number)
 {
     (void)number;
     if (ends_by == 0)
         return;
-    say_last_words();
+    write_last_words();
     cli_signals_die(ends_by, false);
 }
 
-static void set_timer(int ms)
+static void set_limit_timer(int ms)
 {
     struct itimerval timer = {.it_value = {.tv_usec = ms * 1000}};
 
     (void)setitimer(ITIMER_REAL, &timer, NULL); /* fails only for bad times */
 }
 
-static void start_limit(int signal)
+static void start_time_limit(int signal)
 {
     if (ends_by != 0)
         return;
     ends_by = signal;
-    set_timer(CLI_SIGNALS_LIMIT_MS);
+    set_limit_timer(CLI_SIGNALS_LIMIT_MS);
 }
 
-static void stop_limit(void)
+static void stop_time_limit(void)
 {
     if (ends_by == 0)
         return;
     ends_by = 0;
-    set_timer(0);
+    set_limit_timer(0);
 }
 
 /* ---- noting ---- */
 
-static void record_signal(int number)
+static void on_watched_signal(int number)
 {
     int saved = errno;
     ssize_t n;
@@ -135,7 +135,7 @@ static void record_signal(int number)
         if (ends_at_once)
             cli_signals_die(number, false);
         if (has_limit)
-            start_limit(number);
+            start_time_limit(number);
     }
     for (size_t i = 0; i < WATCHED; i++)
         if (watched[i].number == number)
@@ -145,35 +145,35 @@ static void record_signal(int number)
     errno = saved;
 }
 
-static void install_handler(const struct watched *w)
+static void install_handler(const struct watched_signal *w)
 {
     struct sigaction ours = {.sa_flags = SA_RESTART};
 
     sigfillset(&ours.sa_mask);
-    ours.sa_handler = w->treatment == IGNORE ? SIG_IGN : record_signal;
+    ours.sa_handler = w->treatment == IGNORE_SIGNAL ? SIG_IGN : on_watched_signal;
     (void)sigaction(w->number, &ours, NULL); /* fails only for bad numbers */
 }
 
 /* With CHLD ignored there would be no exit code of the command. */
-static bool stays_ignored(const struct watched *w)
+static bool must_stay_ignored(const struct watched_signal *w)
 {
-    return w->before.sa_handler == SIG_IGN && w->number != SIGCHLD;
+    return w->action_before.sa_handler == SIG_IGN && w->number != SIGCHLD;
 }
 
 /* All are blocked while one is handled. */
-static void treat_alarm(void)
+static void install_alarm_handler(void)
 {
-    struct sigaction ours = {.sa_flags = SA_RESTART, .sa_handler = on_limit};
+    struct sigaction ours = {.sa_flags = SA_RESTART, .sa_handler = on_time_limit};
 
     sigfillset(&ours.sa_mask);
     (void)sigaction(SIGALRM, &ours, NULL);
 }
 
-static void remember_original(void)
+static void save_original_actions(void)
 {
     (void)sigprocmask(SIG_BLOCK, NULL, &mask_before);
     for (size_t i = 0; i < WATCHED; i++)
-        (void)sigaction(watched[i].number, NULL, &watched[i].before);
+        (void)sigaction(watched[i].number, NULL, &watched[i].action_before);
     (void)sigaction(SIGALRM, NULL, &alarm_before);
     has_begun = true;
 }
@@ -182,14 +182,14 @@ void cli_signals_begin(void)
 {
     sigset_t ends;
 
-    remember_original();
+    save_original_actions();
     ends_at_once = 1;
     sigemptyset(&ends);
     for (size_t i = 0; i < WATCHED; i++) {
         if (!cli_signals_is_end_signal(watched[i].number))
             continue;
         (void)sigaddset(&ends, watched[i].number);
-        if (!stays_ignored(&watched[i]))
+        if (!must_stay_ignored(&watched[i]))
             install_handler(&watched[i]);
     }
     (void)sigprocmask(SIG_UNBLOCK, &ends, NULL);
@@ -204,14 +204,14 @@ int cli_signals_open(void)
     if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
         return -1;
     if (!has_begun)
-        remember_original();
+        save_original_actions();
     sigemptyset(&noted);
     for (size_t i = 0; i < WATCHED; i++) {
         (void)sigaddset(&noted, watched[i].number);
-        if (watched[i].treatment != NOTE_LATER && !stays_ignored(&watched[i]))
+        if (watched[i].treatment != NOTE_SIGNAL_LATER && !must_stay_ignored(&watched[i]))
             install_handler(&watched[i]);
     }
-    treat_alarm();
+    install_alarm_handler();
     (void)sigaddset(&noted, SIGALRM);
     ends_at_once = 0;
     (void)sigprocmask(SIG_UNBLOCK, &noted, NULL);
@@ -220,7 +220,7 @@ int cli_signals_open(void)
 }
 
 /* The first one that is noted and ends programs; 0: none is. */
-static int noted_end(void)
+static int first_noted_end_signal(void)
 {
     for (size_t i = 0; i < WATCHED; i++)
         if (watched[i].is_noted && cli_signals_ends_us(watched[i].number))
@@ -230,7 +230,7 @@ static int noted_end(void)
 
 bool cli_signals_has_end_signal(void)
 {
-    return noted_end() != 0;
+    return first_noted_end_signal() != 0;
 }
 
 void cli_signals_end_at_once(bool on)
@@ -238,7 +238,7 @@ void cli_signals_end_at_once(bool on)
     int signal;
 
     ends_at_once = on;
-    if (on && (signal = noted_end()) != 0)
+    if (on && (signal = first_noted_end_signal()) != 0)
         cli_signals_die(signal, false);
 }
 
@@ -249,28 +249,28 @@ void cli_signals_limit_time(bool on, const char *words)
     last_words = words;
     has_limit = on;
     if (!on)
-        stop_limit();
-    else if ((signal = noted_end()) != 0)
-        start_limit(signal);
+        stop_time_limit();
+    else if ((signal = first_noted_end_signal()) != 0)
+        start_time_limit(signal);
 }
 
 /* Blocked, so that its handler does not start the time for another signal. */
 void cli_signals_start_limit(int signal)
 {
     cli_signals_block();
-    start_limit(signal);
+    start_time_limit(signal);
     cli_signals_unblock();
 }
 
 void cli_signals_record_stop(bool is_noted)
 {
     for (size_t i = 0; i < WATCHED; i++) {
-        if (watched[i].treatment != NOTE_LATER || stays_ignored(&watched[i]))
+        if (watched[i].treatment != NOTE_SIGNAL_LATER || must_stay_ignored(&watched[i]))
             continue;
         if (is_noted)
             install_handler(&watched[i]);
         else
-            (void)sigaction(watched[i].number, &watched[i].before, NULL);
+            (void)sigaction(watched[i].number, &watched[i].action_before, NULL);
     }
 }
 
@@ -333,7 +333,7 @@ void cli_signals_unblock(void)
 void cli_signals_restore_original(void)
 {
     for (size_t i = 0; i < WATCHED; i++)
-        (void)sigaction(watched[i].number, &watched[i].before, NULL);
+        (void)sigaction(watched[i].number, &watched[i].action_before, NULL);
     (void)sigaction(SIGALRM, &alarm_before, NULL);
     (void)sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool can_block(int fd)
+static bool can_write_block(int fd)
 {
     struct stat st;
 
@@ -24,7 +24,7 @@ void cli_sink_open(struct cli_sink *sink, int fd)
     char path[40];
 
     *sink = (struct cli_sink){.fd = fd, .own_fd = -1};
-    if (fd < 0 || !can_block(fd))
+    if (fd < 0 || !can_write_block(fd))
         return;
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     sink->own_fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -39,15 +39,15 @@ void cli_sink_close(struct cli_sink *sink)
 
 /* Another writer may still come between. There is no better way if the
  * descriptor cannot be opened again. */
-static bool is_writable(int fd)
+static bool is_fd_writable(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
 
     return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
 }
 
-static ssize_t write_to(const struct cli_sink *sink, const char *ptr,
-                        size_t len)
+static ssize_t write_without_blocking(const struct cli_sink *sink, const char *ptr,
+                                      size_t len)
 {
     ssize_t n;
 
@@ -56,7 +56,7 @@ static ssize_t write_to(const struct cli_sink *sink, const char *ptr,
     n = send(sink->fd, ptr, len, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n >= 0 || errno != ENOTSOCK)
         return n;
-    return is_writable(sink->fd) ? write(sink->fd, ptr, len) : 0;
+    return is_fd_writable(sink->fd) ? write(sink->fd, ptr, len) : 0;
 }
 
 ssize_t cli_sink_write(const struct cli_sink *sink, const char *ptr, size_t len)
@@ -65,6 +65,6 @@ ssize_t cli_sink_write(const struct cli_sink *sink, const char *ptr, size_t len)
 
     if (sink->fd < 0)
         return -1;
-    n = write_to(sink, ptr, len);
+    n = write_without_blocking(sink, ptr, len);
     return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? 0 : n;
 }

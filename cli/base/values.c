@@ -20,7 +20,7 @@ static bool is_digit(char c)
 #define FRACTION_MAX 1000000000
 
 /* The digits at *at as a number; beyond `most` it is just "too much". */
-static int64_t take_digits(const char **at, int64_t most)
+static int64_t parse_digits(const char **at, int64_t most)
 {
     int64_t n = 0;
 
@@ -31,7 +31,7 @@ static int64_t take_digits(const char **at, int64_t most)
 }
 
 /* The digits after the point, as billionths, rounded up. */
-static int64_t take_fraction(const char **at)
+static int64_t parse_fraction(const char **at)
 {
     int64_t n = 0;
     int64_t weight = FRACTION_MAX / 10;
@@ -54,7 +54,7 @@ static const struct {
              {"h", INT64_C(3600) * 1000}};
 
 /* 0: there is no such unit. */
-static int64_t unit_ms(const char *suffix)
+static int64_t ms_of_unit(const char *suffix)
 {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(units[i].suffix, suffix) == 0)
@@ -66,15 +66,15 @@ bool cli_duration_parse(const char *text, int64_t *out_ms)
 {
     const char *at = text;
     bool has_digits = is_digit(*at);
-    int64_t whole = take_digits(&at, CLI_DURATION_MAX_MS);
+    int64_t whole = parse_digits(&at, CLI_DURATION_MAX_MS);
     int64_t billionths = 0;
     int64_t unit, ms;
 
     if (*at == '.') {
         has_digits |= is_digit(*++at);
-        billionths = take_fraction(&at);
+        billionths = parse_fraction(&at);
     }
-    unit = unit_ms(at);
+    unit = ms_of_unit(at);
     if (!has_digits || unit == 0 || whole > CLI_DURATION_MAX_MS / unit)
         return false;
     ms = whole * unit + (billionths * unit + FRACTION_MAX - 1) / FRACTION_MAX;
@@ -89,7 +89,7 @@ bool cli_duration_parse(const char *text, int64_t *out_ms)
 bool cli_number_parse(const char *text, int least, int most, int *out)
 {
     const char *at = text;
-    int64_t n = take_digits(&at, most);
+    int64_t n = parse_digits(&at, most);
 
     if (at == text || *at != '\0' || n < least || n > most)
         return false;

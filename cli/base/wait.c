@@ -11,17 +11,17 @@ void cli_wait_take_signals(struct cli_wait *w)
     int signal = cli_signals_take_end_signal();
 
     w->must_cancel = false;
-    if (w->signal == 0)
-        w->signal = signal;
+    if (w->ending_signal == 0)
+        w->ending_signal = signal;
 }
 
-static void on_signal(struct hf_io *io, int events)
+static void on_signal_readable(struct hf_io *io, int events)
 {
     struct cli_wait *w = HF_OWNER_OF(io, struct cli_wait, signal_io);
 
     (void)events;
     cli_wait_take_signals(w);
-    w->must_cancel = w->signal != 0;
+    w->must_cancel = w->ending_signal != 0;
     if (w->must_cancel)
         hf_loop_rewatch(w->loop, io, 0);
 }
@@ -49,7 +49,7 @@ int cli_wait_open(struct cli_wait *w)
     hf_status rc;
 
     *w = (struct cli_wait){
-        .signal_io = {.fd = -1, .events = HF_READ, .ready = on_signal}};
+        .signal_io = {.fd = -1, .events = HF_READ, .ready = on_signal_readable}};
     if ((rc = hf_loop_new(&w->loop, &options)) < 0)
         return cli_fail_what(rc, "cannot make an event loop");
     w->signal_io.fd = cli_signals_open();
@@ -79,7 +79,7 @@ int cli_wait_open_lock(struct cli_wait *w, const struct cli_common *common, bool
 {
     int rc;
 
-    cli_wait_report_init(&w->waiting, w->loop, cli_label_is_enabled(common));
+    cli_wait_report_init(&w->wait_report, w->loop, cli_label_is_enabled(common));
     cli_signals_end_at_once(true); /* the calls block */
     rc = cli_wait_open_client(w, common, is_patient, ttl_ms);
     if (rc == CLI_CONTINUE)
@@ -115,14 +115,14 @@ void cli_wait_run_loop(struct cli_wait *w)
             hf_cancel_fire(&w->cancel);
         w->must_cancel = false;
     }
-    cli_wait_report_end(&w->waiting);
+    cli_wait_report_end(&w->wait_report);
 }
 
 hf_status cli_wait_close(struct cli_wait *w, int64_t linger_ms)
 {
     if (!w->client)
         return HF_OK;
-    if (w->signal != 0)
+    if (w->ending_signal != 0)
         linger_ms = CLI_WAIT_AFTER_SIGNAL_MS;
     return hf_client_close(w->client, linger_ms, NULL, NULL);
 }
@@ -130,7 +130,7 @@ hf_status cli_wait_close(struct cli_wait *w, int64_t linger_ms)
 void cli_wait_free(struct cli_wait *w)
 {
     hf_client_free(w->client);
-    cli_wait_report_end(&w->waiting);
+    cli_wait_report_end(&w->wait_report);
     if (w->loop && w->signal_io.fd >= 0)
         cli_wait_unwatch(w, &w->signal_io);
     hf_loop_free(w->loop);
@@ -140,7 +140,7 @@ int cli_wait_end(struct cli_wait *w, int code)
 {
     if (w->signal_io.fd >= 0)
         cli_wait_take_signals(w);
-    if (w->signal != 0)
-        cli_signals_die(w->signal, false);
+    if (w->ending_signal != 0)
+        cli_signals_die(w->ending_signal, false);
     return code;
 }

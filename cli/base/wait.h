@@ -22,8 +22,8 @@ struct cli_wait {
     struct hf_cancel cancel;    /* for the call */
     bool must_cancel;           /* a callback of the loop noted that the wait must end */
     bool is_done;
-    int signal;                 /* what ended the wait; 0: nothing */
-    struct cli_wait_report waiting; /* what is reported meanwhile; begun in on_wait */
+    int ending_signal;          /* what ended the wait; 0: nothing */
+    struct cli_wait_report wait_report; /* what is reported meanwhile; begun in on_wait */
     hf_status status;           /* of the call, and its error */
     struct hf_error error;
 };
@@ -44,7 +44,7 @@ struct cli_wait {
  * cli_wait_begin  - is called before the call, which takes w->cancel, cli_wait_done and w.
  *                   A signal ends the program after CLI_SIGNALS_LIMIT_MS with `last_words`.
  * cli_wait_run_loop    - runs the loop until the call ends.
- * cli_wait_take_signals - notes a signal that has arrived since, in w->signal.
+ * cli_wait_take_signals - notes a signal that has arrived since, in w->ending_signal.
  * cli_wait_close  - closes the client within linger_ms; after a signal, sooner. Returns as
  *                   hf_client_close: below HF_OK, a request has no reply yet, or was not undone.
  * cli_wait_end    - returns `code`; if a signal arrived, the process ends by it instead. */

@@ -7,14 +7,14 @@ int cli_wait_take_option(struct cli_wait_options *o, const struct cli_args *args
 {
     switch (id) {
     case CLI_OPT_WAIT:
-        o->given = "--wait";
+        o->last_option = "--wait";
         return cli_take_duration(args, "--wait", value, 0, &o->wait_ms);
     case CLI_OPT_NONBLOCK:
-        o->given = "--nonblock";
+        o->last_option = "--nonblock";
         o->wait_ms = 0;
         return CLI_CONTINUE;
     default:
-        o->given = "--conflict-exit-code";
+        o->last_option = "--conflict-exit-code";
         return cli_take_number(args, "--conflict-exit-code", value, 0, 255, &o->conflict_code);
     }
 }

@@ -11,7 +11,7 @@
 struct cli_wait_options {
     int64_t wait_ms;
     int conflict_code;
-    const char *given;          /* the last of them on the command line; NULL: none */
+    const char *last_option;    /* the last of them on the command line; NULL: none */
 };
 
 #define CLI_WAIT_OPTIONS_INIT {.wait_ms = HF_FOREVER, .conflict_code = CLI_EXIT_NOT_ACQUIRED}

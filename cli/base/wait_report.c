@@ -36,7 +36,7 @@ static void print_waiting(const struct cli_wait_report *w,
             info->ttl_ms >= 0 ? cli_duration_text(ttl, info->ttl_ms) : "none");
 }
 
-static bool never_expires(const struct hf_lock_info *info)
+static bool is_held_without_ttl(const struct hf_lock_info *info)
 {
     return info->ttl_ms == -1 && info->holder_len > 0;
 }
@@ -54,45 +54,45 @@ static void report_waiting(struct cli_wait_report *w)
     w->is_unreported = false;
     if (w->report)
         w->report(w->ctx, w);
-    if (never_expires(&w->info))
+    if (is_held_without_ttl(&w->info))
         print_waiting(w, cli_warn);
     else if (cli_report_is_verbose())
         print_waiting(w, cli_verbose);
-    else if ((w->is_unsaid = isatty(STDERR_FILENO)))
+    else if ((w->must_print_later = isatty(STDERR_FILENO)))
         arm_report_timer(w, w->begun_ms + PATIENCE_MS);
 }
 
 /* ---- events ---- */
 
-static void on_label(void *ctx, hf_status status, const struct hf_error *err)
+static void on_label_read(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct cli_wait_report *w = ctx;
 
     (void)status; /* without the right it is "" */
     (void)err;
-    w->is_reading = false;
-    if (!w->is_late)
-        (void)strcpy(w->label, w->answer);
+    w->is_reading_label = false;
+    if (!w->is_label_of_former_holder)
+        (void)strcpy(w->label, w->label_read);
     if (w->is_unreported)
         report_waiting(w);
 }
 
-static void on_task(struct hf_task *task)
+static void on_report_task(struct hf_task *task)
 {
     struct cli_wait_report *w = HF_OWNER_OF(task, struct cli_wait_report, task);
 
     hf_loop_unlock(w->loop);
     if (w->is_unreported) {
         report_waiting(w);
-    } else if (w->is_unsaid) {
-        w->is_unsaid = false;
+    } else if (w->must_print_later) {
+        w->must_print_later = false;
         print_waiting(w, cli_warn);
     }
     hf_loop_lock(w->loop);
 }
 
 /* A line may take time, and is not printed with the loop's lock held. */
-static void on_timer(struct hf_timer *timer)
+static void on_report_timer(struct hf_timer *timer)
 {
     struct cli_wait_report *w = HF_OWNER_OF(timer, struct cli_wait_report, timer);
 
@@ -102,8 +102,8 @@ static void on_timer(struct hf_timer *timer)
 void cli_wait_report_init(struct cli_wait_report *w, struct hf_loop *loop, bool has_labels)
 {
     *w = (struct cli_wait_report){
-        .loop = loop, .has_labels = has_labels, .timer = {.fire = on_timer}};
-    hf_task_init(&w->task, on_task);
+        .loop = loop, .has_labels = has_labels, .timer = {.fire = on_report_timer}};
+    hf_task_init(&w->task, on_report_task);
 }
 
 void cli_wait_report_begin(struct cli_wait_report *w, struct hf_client *client,
@@ -116,14 +116,14 @@ void cli_wait_report_begin(struct cli_wait_report *w, struct hf_client *client,
     w->begun_ms = hf_clock_ms();
     w->is_unreported = true;
     w->label[0] = '\0';
-    w->is_late = w->is_reading;
-    if (!w->has_labels || w->is_reading || info->holder_full_len > info->holder_len) {
+    w->is_label_of_former_holder = w->is_reading_label;
+    if (!w->has_labels || w->is_reading_label || info->holder_full_len > info->holder_len) {
         report_waiting(w);
         return;
     }
-    w->is_reading = hf_label_read_async(client, info->holder, info->holder_len, w->answer,
-                                        on_label, w) == HF_OK;
-    if (w->is_reading)
+    w->is_reading_label = hf_label_read_async(client, info->holder, info->holder_len, w->label_read,
+                                              on_label_read, w) == HF_OK;
+    if (w->is_reading_label)
         arm_report_timer(w, w->begun_ms + ANSWER_MS);
     else
         report_waiting(w);
@@ -135,7 +135,7 @@ void cli_wait_report_end(struct cli_wait_report *w)
         return;
     if (w->is_unreported)
         report_waiting(w);
-    w->is_unsaid = false;
+    w->must_print_later = false;
     hf_loop_lock(w->loop);
     hf_loop_disarm(w->loop, &w->timer);
     hf_loop_unpost(w->loop, &w->task);
@@ -145,8 +145,8 @@ void cli_wait_report_end(struct cli_wait_report *w)
 /* ---- a refusal ---- */
 
 /* Who holds it now, if the error names this holder. */
-static bool read_label(struct hf_client *client, struct hf_lock *lock, const char *text,
-                       char label[HF_LABEL_MAX + 1])
+static bool read_label_of_holder(struct hf_client *client, struct hf_lock *lock, const char *text,
+                                 char label[HF_LABEL_MAX + 1])
 {
     char holder[CLI_QUOTE_MAX];
     struct hf_lock_info info;
@@ -165,7 +165,7 @@ void cli_wait_report_refused(struct hf_client *client, struct hf_lock *lock,
 
     if (!cli_report_is_verbose())
         return;
-    if (w->has_labels && read_label(client, lock, err->text, label))
+    if (w->has_labels && read_label_of_holder(client, lock, err->text, label))
         cli_verbose("%s (%s)", err->text, label);
     else
         cli_verbose("%s", err->text);

@@ -20,10 +20,10 @@ struct cli_wait_report {
     char label[HF_LABEL_MAX + 1];
 
     bool is_unreported;
-    bool is_unsaid;
-    bool is_reading;            /* a label is on its way */
-    bool is_late;               /* it is that of a former holder */
-    char answer[HF_LABEL_MAX + 1];      /* receives it */
+    bool must_print_later;
+    bool is_reading_label;          /* a label is on its way */
+    bool is_label_of_former_holder; /* it is that of a former holder */
+    char label_read[HF_LABEL_MAX + 1];  /* receives it */
     int64_t begun_ms;
     struct hf_timer timer;
     struct hf_task task;

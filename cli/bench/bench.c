@@ -24,7 +24,7 @@ struct bench {
     int clients;
     int pairs_max;              /* of each measurement */
     char **names;
-    size_t count;
+    size_t names_count;
     char last_words[CLI_QUOTE_MAX + 128];
 
     /* Of one name. */
@@ -52,7 +52,7 @@ static int fail_lock_exists(const struct bench *b, const struct hf_lock_info *in
 }
 
 /* Looks at the name itself, which is not touched. */
-static int check_free(struct bench *b)
+static int check_lock_is_free(struct bench *b)
 {
     struct hf_client_options options;
     struct hf_client *client;
@@ -94,13 +94,13 @@ static int probe_server(struct bench *b, int64_t end_ms)
     return rc;
 }
 
-static int open_all(struct bench *b)
+static int open_all_workers(struct bench *b)
 {
     const struct bench_plan plan = {.common = b->common,
                                     .kind = b->kind.kind,
                                     .name = b->report.name,
-                                    .count = (size_t)b->clients};
-    int rc = check_free(b);
+                                    .workers_count = (size_t)b->clients};
+    int rc = check_lock_is_free(b);
 
     if (rc == CLI_CONTINUE)
         rc = bench_probe_open(&b->probe, b->wait.loop, b->common, b->report.name);
@@ -113,33 +113,34 @@ static const struct {
     bool has_one_client;
     size_t result;              /* in struct bench_report */
 } loads[] = {
-    {LOAD_OWN, true, offsetof(struct bench_report, one)},
-    {LOAD_OWN, false, offsetof(struct bench_report, many)},
-    {LOAD_SHARED, false, offsetof(struct bench_report, contended)},
+    {LOAD_OWN, true, offsetof(struct bench_report, one_client)},
+    {LOAD_OWN, false, offsetof(struct bench_report, many_locks)},
+    {LOAD_SHARED, false, offsetof(struct bench_report, one_contended_lock)},
     {LOAD_HANDOVER, false, offsetof(struct bench_report, handover)},
 };
 
-static size_t loads_to_run(const struct bench *b)
+static size_t count_loads_to_run(const struct bench *b)
 {
     return b->clients > 1 ? sizeof loads / sizeof *loads : 1;
 }
 
-static struct bench_result *result_of(struct bench *b, size_t i)
+static struct bench_result *result_of_load(struct bench *b, size_t i)
 {
     return (struct bench_result *)((char *)&b->report + loads[i].result);
 }
 
 /* Each measurement has the same part of the time, from its own begin. */
-static int measure_all(struct bench *b, int64_t part_ms)
+static int measure_all_loads(struct bench *b, int64_t part_ms)
 {
     int rc = CLI_CONTINUE;
 
     cli_signals_end_at_once(false);
     cli_signals_limit_time(true, b->last_words);
-    for (size_t i = 0; i < loads_to_run(b) && rc == CLI_CONTINUE && b->wait.signal == 0; i++)
+    for (size_t i = 0; i < count_loads_to_run(b) && rc == CLI_CONTINUE &&
+         b->wait.ending_signal == 0; i++)
         rc = bench_load_run(&b->load, loads[i].form,
                             loads[i].has_one_client ? 1 : b->report.clients,
-                            (size_t)b->pairs_max, hf_clock_ms() + part_ms, result_of(b, i));
+                            (size_t)b->pairs_max, hf_clock_ms() + part_ms, result_of_load(b, i));
     return rc;
 }
 
@@ -153,21 +154,21 @@ static int print_results(const struct bench *b)
 /* Returns CLI_CONTINUE, or the exit code. A signal is in b->wait. */
 static int run_bench(struct bench *b)
 {
-    int64_t part_ms = b->time_ms / (int64_t)(1 + loads_to_run(b));
+    int64_t part_ms = b->time_ms / (int64_t)(1 + count_loads_to_run(b));
     int rc;
 
     cli_signals_end_at_once(true);
-    rc = open_all(b);
+    rc = open_all_workers(b);
     if (rc == CLI_CONTINUE)
         rc = probe_server(b, hf_clock_ms() + part_ms);
     if (rc == CLI_CONTINUE)
-        rc = measure_all(b, part_ms);
-    return rc == CLI_CONTINUE && b->wait.signal == 0 ? print_results(b) : rc;
+        rc = measure_all_loads(b, part_ms);
+    return rc == CLI_CONTINUE && b->wait.ending_signal == 0 ? print_results(b) : rc;
 }
 
 #define LEFT "locks named %s:bench:... may stay until their TTL of 10 s expires"
 
-static int close_all(struct bench *b, int rc)
+static int close_bench(struct bench *b, int rc)
 {
     hf_status why = bench_load_close(&b->load);
     char quoted[CLI_QUOTE_MAX];
@@ -195,19 +196,19 @@ static int bench_name(struct bench *b, const char *name)
     rc = cli_wait_open(&b->wait);
     if (rc == CLI_CONTINUE)
         rc = run_bench(b);
-    return close_all(b, rc);
+    return close_bench(b, rc);
 }
 
 /* A name that is in use does not hide the others. */
-static int bench_all(struct bench *b)
+static int bench_all_names(struct bench *b)
 {
     int code = CLI_EXIT_OK;
 
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t i = 0; i < b->names_count; i++) {
         int rc = bench_name(b, b->names[i]);
 
-        if (b->wait.signal != 0)
-            cli_signals_die(b->wait.signal, false);
+        if (b->wait.ending_signal != 0)
+            cli_signals_die(b->wait.ending_signal, false);
         if (rc == CLI_EXIT_NOT_ACQUIRED)
             code = rc;
         else if (rc != CLI_CONTINUE)
@@ -229,13 +230,13 @@ static const struct cli_option own_options[] = {
     {0},
 };
 
-static int take_name(struct bench *b, const struct cli_args *args, char *name)
+static int add_name(struct bench *b, const struct cli_args *args, char *name)
 {
     if (!*name)
         return cli_usage(args, "NAME is empty");
     if (strlen(name) > BENCH_NAME_MAX)
         return cli_usage(args, "NAME has more than %d bytes", BENCH_NAME_MAX);
-    b->names[b->count++] = name;
+    b->names[b->names_count++] = name;
     return CLI_CONTINUE;
 }
 
@@ -253,7 +254,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
     case OPT_PAIRS:
         return cli_take_number(args, "--pairs", value, 1, PAIRS_MAX, &b->pairs_max);
     default:
-        return take_name(b, args, value);
+        return add_name(b, args, value);
     }
 }
 
@@ -261,7 +262,7 @@ static int parse_options(struct bench *b, struct cli_args *args, struct cli_comm
 {
     int rc = cli_common_parse(common, args, own_options, take_option, b);
 
-    if (rc == CLI_CONTINUE && b->count == 0)
+    if (rc == CLI_CONTINUE && b->names_count == 0)
         rc = cli_usage(args, "NAME is required");
     if (rc == CLI_CONTINUE)
         rc = cli_kind_check(&b->kind, args);
@@ -278,9 +279,9 @@ static int main_bench(struct cli_args *args, struct cli_common *common)
     int rc;
 
     b.common = common;
-    b.names = args->next; /* the names overwrite words that were read */
+    b.names = args->next_word; /* the names overwrite words that were read */
     rc = parse_options(&b, args, common);
-    return rc == CLI_CONTINUE ? bench_all(&b) : rc;
+    return rc == CLI_CONTINUE ? bench_all_names(&b) : rc;
 }
 
 const struct cli_command cli_bench_command = {

@@ -17,22 +17,22 @@
 
 static void release_lock(struct bench_worker *w);
 
-static bool is_idle(const struct bench_load *load)
+static bool are_all_workers_idle(const struct bench_load *load)
 {
-    for (size_t i = 0; i < load->active; i++)
+    for (size_t i = 0; i < load->active_workers; i++)
         if (load->workers[i].state != WORKER_IDLE)
             return false;
     return true;
 }
 
 /* LOAD-3. */
-static void end_load(struct bench_load *load)
+static void stop_load(struct bench_load *load)
 {
-    if (load->has_to_end)
+    if (load->must_end)
         return;
-    load->has_to_end = true;
+    load->must_end = true;
     load->ended_us = hf_clock_us();
-    for (size_t i = 0; i < load->active; i++) {
+    for (size_t i = 0; i < load->active_workers; i++) {
         struct bench_worker *w = &load->workers[i];
 
         if (w->state == WORKER_WAITING)
@@ -50,14 +50,14 @@ static void fail_load(struct bench_load *load, hf_status status, const struct hf
         else
             (void)hf_error_set(&load->error, status, "%s", hf_status_text(status));
     }
-    end_load(load);
+    stop_load(load);
 }
 
 /* ---- LOAD-2 ---- */
 
-static bool others_wait(const struct bench_load *load, const struct bench_worker *holder)
+static bool do_others_wait(const struct bench_load *load, const struct bench_worker *holder)
 {
-    for (size_t i = 0; i < load->active; i++) {
+    for (size_t i = 0; i < load->active_workers; i++) {
         const struct bench_worker *w = &load->workers[i];
 
         if (w != holder && !(w->state == WORKER_WAITING && w->has_waited))
@@ -66,9 +66,9 @@ static bool others_wait(const struct bench_load *load, const struct bench_worker
     return true;
 }
 
-static struct bench_worker *holder_of(struct bench_load *load)
+static struct bench_worker *worker_that_holds(struct bench_load *load)
 {
-    for (size_t i = 0; i < load->active; i++)
+    for (size_t i = 0; i < load->active_workers; i++)
         if (load->workers[i].state == WORKER_HELD)
             return &load->workers[i];
     return NULL;
@@ -77,16 +77,16 @@ static struct bench_worker *holder_of(struct bench_load *load)
 static void acquire_lock(struct bench_worker *w);
 
 /* After each event: the holder releases, and its predecessor waits again. */
-static void hand_over(struct bench_load *load)
+static void hand_over_if_waited_for(struct bench_load *load)
 {
-    struct bench_worker *holder = holder_of(load);
+    struct bench_worker *holder = worker_that_holds(load);
 
-    if (!holder || load->has_to_end)
+    if (!holder || load->must_end)
         return;
-    for (size_t i = 0; i < load->active; i++)
+    for (size_t i = 0; i < load->active_workers; i++)
         if (load->workers[i].state == WORKER_IDLE)
             acquire_lock(&load->workers[i]);
-    if (others_wait(load, holder))
+    if (do_others_wait(load, holder))
         release_lock(holder);
 }
 
@@ -104,12 +104,13 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
         return;
     }
     bench_samples_add(&load->releases, now_us - w->released_us);
-    bench_samples_add(&load->both, now_us - w->released_us + w->granted_us - w->begun_us);
-    if (!load->has_to_end && ++load->pairs == load->pairs_max)
-        end_load(load);
+    bench_samples_add(&load->acquires_and_releases,
+                      now_us - w->released_us + w->granted_us - w->begun_us);
+    if (!load->must_end && ++load->pairs == load->pairs_max)
+        stop_load(load);
     if (load->form == LOAD_HANDOVER)
-        hand_over(load);
-    else if (!load->has_to_end)
+        hand_over_if_waited_for(load);
+    else if (!load->must_end)
         acquire_lock(w);
 }
 
@@ -120,32 +121,32 @@ static void release_lock(struct bench_worker *w)
     HF_ASSERT(w->state == WORKER_HELD);
     w->state = WORKER_RELEASING;
     w->released_us = hf_clock_us();
-    w->load->last = w;
-    rc = hf_lock_release_async(w->lock, w->owner, on_released, w);
+    w->load->last_holder = w;
+    rc = hf_lock_release_async(w->current_lock, w->owner, on_released, w);
     if (rc < 0)
         on_released(w, rc, NULL);
 }
 
-static void note_hand_over(struct bench_load *load, const struct bench_worker *w)
+static void record_hand_over_time(struct bench_load *load, const struct bench_worker *w)
 {
-    if (load->form == LOAD_HANDOVER && load->last && load->last != w && w->has_waited)
-        bench_samples_add(&load->handovers, w->granted_us - load->last->released_us);
+    if (load->form == LOAD_HANDOVER && load->last_holder && load->last_holder != w && w->has_waited)
+        bench_samples_add(&load->handovers, w->granted_us - load->last_holder->released_us);
 }
 
-static void on_granted(struct bench_worker *w)
+static void handle_grant(struct bench_worker *w)
 {
     struct bench_load *load = w->load;
 
     w->granted_us = hf_clock_us();
     w->state = WORKER_HELD;
-    if (!load->has_to_end) {
+    if (!load->must_end) {
         bench_samples_add(&load->acquires, w->granted_us - w->begun_us);
-        note_hand_over(load, w);
+        record_hand_over_time(load, w);
     }
-    if (load->form != LOAD_HANDOVER || load->has_to_end)
+    if (load->form != LOAD_HANDOVER || load->must_end)
         release_lock(w);
     else
-        hand_over(load);
+        hand_over_if_waited_for(load);
 }
 
 static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
@@ -153,7 +154,7 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
     struct bench_worker *w = ctx;
 
     if (status == HF_OK) {
-        on_granted(w);
+        handle_grant(w);
         return;
     }
     w->state = WORKER_IDLE;
@@ -169,7 +170,7 @@ static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *
     (void)info;
     w->has_waited = true;
     if (w->load->form == LOAD_HANDOVER)
-        hand_over(w->load);
+        hand_over_if_waited_for(w->load);
 }
 
 static void acquire_lock(struct bench_worker *w)
@@ -187,7 +188,7 @@ static void acquire_lock(struct bench_worker *w)
     w->state = WORKER_WAITING;
     w->has_waited = false;
     w->begun_us = hf_clock_us();
-    rc = hf_lock_acquire_async(w->lock, &options, on_acquired, w);
+    rc = hf_lock_acquire_async(w->current_lock, &options, on_acquired, w);
     if (rc < 0)
         on_acquired(w, rc, NULL);
 }
@@ -195,16 +196,16 @@ static void acquire_lock(struct bench_worker *w)
 /* ---- the load ---- */
 
 /* Callbacks of timers have the loop's lock: the end needs it itself. */
-static void on_end(struct hf_task *task)
+static void on_end_task(struct hf_task *task)
 {
     struct bench_load *load = HF_OWNER_OF(task, struct bench_load, task);
 
     hf_loop_unlock(load->wait->loop);
-    end_load(load);
+    stop_load(load);
     hf_loop_lock(load->wait->loop);
 }
 
-static void on_timer(struct hf_timer *timer)
+static void on_end_timer(struct hf_timer *timer)
 {
     struct bench_load *load = HF_OWNER_OF(timer, struct bench_load, timer);
 
@@ -216,49 +217,49 @@ static bool reserve_samples(struct bench_load *load, size_t max)
     bool has_space = bench_samples_reserve(&load->acquires, max);
 
     has_space = bench_samples_reserve(&load->releases, max) && has_space;
-    has_space = bench_samples_reserve(&load->both, max) && has_space;
+    has_space = bench_samples_reserve(&load->acquires_and_releases, max) && has_space;
     return bench_samples_reserve(&load->handovers, max) && has_space;
 }
 
-static void forget_samples(struct bench_load *load)
+static void free_samples(struct bench_load *load)
 {
     bench_samples_fini(&load->acquires);
     bench_samples_fini(&load->releases);
-    bench_samples_fini(&load->both);
+    bench_samples_fini(&load->acquires_and_releases);
     bench_samples_fini(&load->handovers);
 }
 
-static void begin_load(struct bench_load *load, int64_t end_ms)
+static void start_workers(struct bench_load *load, int64_t end_ms)
 {
     struct hf_loop *loop = load->wait->loop;
 
-    load->timer = (struct hf_timer){.fire = on_timer};
-    hf_task_init(&load->task, on_end);
+    load->timer = (struct hf_timer){.fire = on_end_timer};
+    hf_task_init(&load->task, on_end_task);
     hf_loop_lock(loop);
     hf_loop_arm(loop, &load->timer, end_ms);
     hf_loop_unlock(loop);
     load->begun_us = hf_clock_us();
-    for (size_t i = 0; i < load->active; i++) {
+    for (size_t i = 0; i < load->active_workers; i++) {
         struct bench_worker *w = &load->workers[i];
 
         w->state = WORKER_IDLE;
-        w->lock = load->form == LOAD_OWN ? w->own : w->shared;
+        w->current_lock = load->form == LOAD_OWN ? w->own_lock : w->shared_lock;
         w->owner = hf_owner_new();
         hf_cancel_init(&w->cancel, w->client);
     }
-    for (size_t i = 0; i < load->active && !load->has_to_end; i++)
+    for (size_t i = 0; i < load->active_workers && !load->must_end; i++)
         if (load->workers[i].state == WORKER_IDLE)
             acquire_lock(&load->workers[i]);
 }
 
-static void await_end(struct bench_load *load)
+static void wait_for_load_end(struct bench_load *load)
 {
     struct hf_loop *loop = load->wait->loop;
 
-    while (!(load->has_to_end && is_idle(load))) {
+    while (!(load->must_end && are_all_workers_idle(load))) {
         hf_loop_dispatch(loop, -1);
         if (load->wait->must_cancel)
-            end_load(load);
+            stop_load(load);
         load->wait->must_cancel = false;
     }
     hf_loop_lock(loop);
@@ -267,13 +268,14 @@ static void await_end(struct bench_load *load)
     hf_loop_unlock(loop);
 }
 
-static void take_result(struct bench_load *load, struct bench_result *out)
+static void compute_result(struct bench_load *load, struct bench_result *out)
 {
     int64_t us = load->ended_us - load->begun_us;
 
     *out = (struct bench_result){.acquires = bench_samples_times(&load->acquires),
                                  .releases = bench_samples_times(&load->releases),
-                                 .both = bench_samples_times(&load->both),
+                                 .acquires_and_releases =
+                                     bench_samples_times(&load->acquires_and_releases),
                                  .handovers = bench_samples_times(&load->handovers)};
     if (us > 0)
         out->pairs_per_second = (double)load->pairs * 1e6 / (double)us;
@@ -285,20 +287,20 @@ int bench_load_run(struct bench_load *load, enum bench_load_form form, size_t ac
     int rc = CLI_CONTINUE;
 
     load->form = form;
-    load->active = active;
+    load->active_workers = active;
     load->pairs_max = pairs_max;
     load->pairs = 0;
-    load->has_to_end = false;
-    load->last = NULL;
+    load->must_end = false;
+    load->last_holder = NULL;
     load->error = (struct hf_error){0};
     if (!reserve_samples(load, pairs_max + active))
         rc = cli_fail("out of memory");
     if (rc == CLI_CONTINUE) {
-        begin_load(load, end_ms);
-        await_end(load);
-        take_result(load, out);
+        start_workers(load, end_ms);
+        wait_for_load_end(load);
+        compute_result(load, out);
     }
-    forget_samples(load);
+    free_samples(load);
     if (rc == CLI_CONTINUE && load->error.status < 0)
         rc = cli_fail_status(load->error.status, &load->error);
     return rc;
@@ -317,9 +319,9 @@ static int open_worker(struct bench_worker *w, const struct bench_plan *plan,
     options.connect_once = true;
     rc = cli_client_open(&w->client, plan->common, &options);
     if (rc == CLI_CONTINUE)
-        rc = cli_lock_open(&w->own, w->client, plan->kind, w->own_name);
+        rc = cli_lock_open(&w->own_lock, w->client, plan->kind, w->own_name);
     if (rc == CLI_CONTINUE)
-        rc = cli_lock_open(&w->shared, w->client, plan->kind, shared_name);
+        rc = cli_lock_open(&w->shared_lock, w->client, plan->kind, shared_name);
     return rc;
 }
 
@@ -334,8 +336,8 @@ int bench_load_open(struct bench_load *load, const struct bench_plan *plan)
     if (!hf_random_bytes(&random, sizeof random))
         return cli_fail("the kernel returned no random bytes");
     (void)bench_name_make(shared_name, plan->name, random, &number, is_cluster);
-    for (size_t i = 0; i < plan->count && rc == CLI_CONTINUE; i++) {
-        struct bench_worker *w = &load->workers[load->count++];
+    for (size_t i = 0; i < plan->workers_count && rc == CLI_CONTINUE; i++) {
+        struct bench_worker *w = &load->workers[load->workers_count++];
 
         w->load = load;
         (void)bench_name_make(w->own_name, plan->name, random, &number, is_cluster);
@@ -347,15 +349,15 @@ int bench_load_open(struct bench_load *load, const struct bench_plan *plan)
 /* All clients share the time, as they share the loop. */
 hf_status bench_load_close(struct bench_load *load)
 {
-    int64_t end_ms = hf_clock_ms() + (load->wait->signal ? CLI_WAIT_AFTER_SIGNAL_MS
+    int64_t end_ms = hf_clock_ms() + (load->wait->ending_signal ? CLI_WAIT_AFTER_SIGNAL_MS
                                                          : CLI_WAIT_LINGER_MS);
     hf_status worst = HF_OK;
 
-    for (size_t i = 0; i < load->count; i++)
+    for (size_t i = 0; i < load->workers_count; i++)
         worst = cli_client_close(load->workers[i].client, end_ms, worst);
-    for (size_t i = 0; i < load->count; i++) {
-        hf_lock_free(load->workers[i].own);
-        hf_lock_free(load->workers[i].shared);
+    for (size_t i = 0; i < load->workers_count; i++) {
+        hf_lock_free(load->workers[i].own_lock);
+        hf_lock_free(load->workers[i].shared_lock);
         hf_client_free(load->workers[i].client);
     }
     return worst;

@@ -30,11 +30,11 @@ struct bench_load;
 struct bench_worker {
     struct bench_load *load;
     struct hf_client *client;
-    struct hf_lock *own, *shared;
+    struct hf_lock *own_lock, *shared_lock;
     char own_name[BENCH_OWN_MAX];
 
     /* Of the load that runs. */
-    struct hf_lock *lock;
+    struct hf_lock *current_lock;
     enum { WORKER_IDLE, WORKER_WAITING, WORKER_HELD, WORKER_RELEASING } state;
     bool has_waited;            /* the server has refused its request: another holds the lock */
     int64_t owner;
@@ -44,32 +44,32 @@ struct bench_worker {
 
 struct bench_load {             /* zeroed, except `wait` */
     struct cli_wait *wait;      /* its loop, and the signals */
-    size_t count;               /* of workers */
+    size_t workers_count;       /* of workers */
     struct bench_worker workers[BENCH_CLIENTS_MAX];
 
     /* Of the load that runs. */
     enum bench_load_form form;
-    size_t active;              /* workers that take part: the first of them */
+    size_t active_workers;      /* workers that take part: the first of them */
     size_t pairs_max;
     size_t pairs;               /* that are complete */
-    bool has_to_end;            /* LOAD-3 */
-    struct bench_worker *last;  /* the worker that has released the shared lock last */
+    bool must_end;              /* LOAD-3 */
+    struct bench_worker *last_holder; /* the worker that has released the shared lock last */
     struct hf_timer timer;
     struct hf_task task;
     int64_t begun_us, ended_us;
     struct hf_error error;
-    struct bench_samples acquires, releases, both, handovers;
+    struct bench_samples acquires, releases, acquires_and_releases, handovers;
 };
 
 /* What was measured. */
 struct bench_result {
-    struct bench_times acquires, releases, both, handovers;
+    struct bench_times acquires, releases, acquires_and_releases, handovers;
     double pairs_per_second;    /* of all workers; 0: none was complete */
 };
 
-/* bench_load_open  - opens `count` clients, and with them locks of `kind` whose names are derived
- *   from `name` (names.h). Nothing is held yet. Returns CLI_CONTINUE, or CLI_EXIT_ERROR after
- *   reporting the error.
+/* bench_load_open  - opens `workers_count` clients, and with them locks of `kind` whose names are
+ *   derived from `name` (names.h). Nothing is held yet. Returns CLI_CONTINUE, or CLI_EXIT_ERROR
+ *   after reporting the error.
  * bench_load_run   - runs the first `active` workers until end_ms or `pairs_max` pairs. Returns as
  *   bench_load_open, also after a signal (wait->signal).
  * bench_load_close - closes the clients. Below HF_OK: a lock may stay until its TTL expires, as
@@ -78,7 +78,7 @@ struct bench_plan {
     const struct cli_common *common;
     enum hf_lock_kind kind;
     const char *name;
-    size_t count;
+    size_t workers_count;
 };
 int bench_load_open(struct bench_load *load, const struct bench_plan *plan);
 int bench_load_run(struct bench_load *load, enum bench_load_form form, size_t active,

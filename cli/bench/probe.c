@@ -53,7 +53,7 @@ void bench_probe_close(struct bench_probe *p)
 
 enum { INFO_SERVER, INFO_REPLICATION, WAIT, TRACKING, FACTS };
 
-struct fact {
+struct probed_fact {
     struct cli_query query;
     struct bench_probe *probe;
     bool is_granted;
@@ -77,18 +77,18 @@ static void read_replicas(struct bench_facts *facts, const char *text, size_t le
         facts->replicas = strtoll(number, NULL, 10);
 }
 
-static struct fact *fact_of(struct cli_query *q)
+static struct probed_fact *fact_of_query(struct cli_query *q)
 {
-    struct fact *f = HF_OWNER_OF(q, struct fact, query);
+    struct probed_fact *f = HF_OWNER_OF(q, struct probed_fact, query);
 
     (void)snprintf(f->probe->facts.address, sizeof f->probe->facts.address, "%s",
                    hf_command_address(&q->command));
     return f;
 }
 
-static void read_server(struct cli_query *q, struct hf_resp_value reply)
+static void read_server_info(struct cli_query *q, struct hf_resp_value reply)
 {
-    struct fact *f = fact_of(q);
+    struct probed_fact *f = fact_of_query(q);
     const char *ptr;
     size_t len;
 
@@ -98,25 +98,26 @@ static void read_server(struct cli_query *q, struct hf_resp_value reply)
     read_replicas(&f->probe->facts, ptr, len);
 }
 
-static void read_grant(struct cli_query *q, struct hf_resp_value reply)
+static void read_granted_right(struct cli_query *q, struct hf_resp_value reply)
 {
     (void)reply;
-    fact_of(q)->is_granted = true;
+    fact_of_query(q)->is_granted = true;
 }
 
 static const struct {
     const char *words[5];
     void (*read)(struct cli_query *q, struct hf_resp_value reply);
 } requests[FACTS] = {
-    [INFO_SERVER] = {{"INFO", "server"}, read_server},
-    [INFO_REPLICATION] = {{"INFO", "replication"}, read_server},
-    [WAIT] = {{"WAIT", "0", "0"}, read_grant},
-    [TRACKING] = {{"CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"}, read_grant},
+    [INFO_SERVER] = {{"INFO", "server"}, read_server_info},
+    [INFO_REPLICATION] = {{"INFO", "replication"}, read_server_info},
+    [WAIT] = {{"WAIT", "0", "0"}, read_granted_right},
+    [TRACKING] = {{"CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"}, read_granted_right},
 };
 
-static void send_fact_request(struct bench_probe *p, struct fact *f, int which)
+static void send_fact_request(struct bench_probe *p, struct probed_fact *f, int which)
 {
-    *f = (struct fact){.probe = p, .query = {.slot = p->slot, .read = requests[which].read}};
+    *f = (struct probed_fact){
+        .probe = p, .query = {.slot = p->slot, .read_reply = requests[which].read}};
     for (int i = 0; i < 5 && requests[which].words[i]; i++)
         cli_query_add_word(&f->query, requests[which].words[i]);
     cli_requests_send(&p->requests, &f->query);
@@ -124,7 +125,7 @@ static void send_fact_request(struct bench_probe *p, struct fact *f, int which)
 
 int bench_probe_facts(struct bench_probe *p)
 {
-    struct fact facts[FACTS];
+    struct probed_fact facts[FACTS];
 
     p->facts.replicas = -1;
     for (int i = 0; i < FACTS; i++)
@@ -140,7 +141,7 @@ int bench_probe_facts(struct bench_probe *p)
 
 /* ---- the round trip ---- */
 
-static void read_pong(struct cli_query *q, struct hf_resp_value reply)
+static void ignore_pong(struct cli_query *q, struct hf_resp_value reply)
 {
     (void)q;
     (void)reply;
@@ -148,8 +149,8 @@ static void read_pong(struct cli_query *q, struct hf_resp_value reply)
 
 int bench_probe_ping(struct bench_probe *p, struct bench_samples *samples, int64_t end_ms)
 {
-    while (samples->count < samples->max && hf_clock_ms() < end_ms) {
-        struct cli_query q = {.slot = p->slot, .read = read_pong};
+    while (samples->count < samples->capacity && hf_clock_ms() < end_ms) {
+        struct cli_query q = {.slot = p->slot, .read_reply = ignore_pong};
         int64_t begun_us = hf_clock_us();
 
         cli_query_add_word(&q, "PING");

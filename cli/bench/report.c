@@ -69,13 +69,13 @@ int bench_report_print(const struct bench_report *r)
 {
     print_facts(r);
     print_times("PING", &r->ping);
-    print_times("acquire", &r->one.acquires);
-    print_times("release", &r->one.releases);
-    print_times("acquire and release", &r->one.both);
-    print_rate("pairs, one lock", 1, &r->one);
+    print_times("acquire", &r->one_client.acquires);
+    print_times("release", &r->one_client.releases);
+    print_times("acquire and release", &r->one_client.acquires_and_releases);
+    print_rate("pairs, one lock", 1, &r->one_client);
     if (r->clients > 1) {
-        print_rate("pairs, a lock for each", r->clients, &r->many);
-        print_rate("pairs, one lock", r->clients, &r->contended);
+        print_rate("pairs, a lock for each", r->clients, &r->many_locks);
+        print_rate("pairs, one lock", r->clients, &r->one_contended_lock);
         print_times("release to next grant", &r->handover.handovers);
     }
     return CLI_CONTINUE;
@@ -83,7 +83,8 @@ int bench_report_print(const struct bench_report *r)
 
 /* ---- JSON ---- */
 
-static void put_number(struct cli_json *j, const char *what, const char *which, int64_t number)
+static void put_number_member(struct cli_json *j, const char *what, const char *which,
+                              int64_t number)
 {
     char key[64];
 
@@ -92,18 +93,18 @@ static void put_number(struct cli_json *j, const char *what, const char *which, 
 }
 
 /* Nothing if there are no samples. */
-static void put_times(struct cli_json *j, const char *what, const struct bench_times *t)
+static void put_times_members(struct cli_json *j, const char *what, const struct bench_times *t)
 {
-    put_number(j, what, "_count", (int64_t)t->count);
+    put_number_member(j, what, "_count", (int64_t)t->count);
     if (t->count == 0)
         return;
-    put_number(j, what, "_min_us", t->least_us);
-    put_number(j, what, "_median_us", t->median_us);
-    put_number(j, what, "_p99_us", t->p99_us);
-    put_number(j, what, "_max_us", t->most_us);
+    put_number_member(j, what, "_min_us", t->least_us);
+    put_number_member(j, what, "_median_us", t->median_us);
+    put_number_member(j, what, "_p99_us", t->p99_us);
+    put_number_member(j, what, "_max_us", t->most_us);
 }
 
-static void put_facts(struct cli_json *j, const struct bench_report *r)
+static void put_facts_members(struct cli_json *j, const struct bench_report *r)
 {
     const struct bench_facts *f = &r->facts;
 
@@ -120,9 +121,9 @@ static void put_facts(struct cli_json *j, const struct bench_report *r)
         cli_json_integer(j, "replicas", f->replicas);
 }
 
-static void put_rate(struct cli_json *j, const char *what, const struct bench_result *result)
+static void put_rate_member(struct cli_json *j, const char *what, const struct bench_result *result)
 {
-    put_number(j, what, "_per_second", (int64_t)(result->pairs_per_second + 0.5));
+    put_number_member(j, what, "_per_second", (int64_t)(result->pairs_per_second + 0.5));
 }
 
 int bench_report_json(const struct bench_report *r)
@@ -130,17 +131,17 @@ int bench_report_json(const struct bench_report *r)
     struct cli_json j;
 
     cli_json_init(&j);
-    put_facts(&j, r);
-    put_times(&j, "ping", &r->ping);
-    put_times(&j, "acquire", &r->one.acquires);
-    put_times(&j, "release", &r->one.releases);
-    put_times(&j, "pair", &r->one.both);
-    put_rate(&j, "pairs", &r->one);
+    put_facts_members(&j, r);
+    put_times_members(&j, "ping", &r->ping);
+    put_times_members(&j, "acquire", &r->one_client.acquires);
+    put_times_members(&j, "release", &r->one_client.releases);
+    put_times_members(&j, "pair", &r->one_client.acquires_and_releases);
+    put_rate_member(&j, "pairs", &r->one_client);
     cli_json_integer(&j, "clients", (int64_t)r->clients);
     if (r->clients > 1) {
-        put_rate(&j, "clients_pairs", &r->many);
-        put_rate(&j, "contended_pairs", &r->contended);
-        put_times(&j, "handover", &r->handover.handovers);
+        put_rate_member(&j, "clients_pairs", &r->many_locks);
+        put_rate_member(&j, "contended_pairs", &r->one_contended_lock);
+        put_times_members(&j, "handover", &r->handover.handovers);
     }
     return cli_json_print(&j);
 }

@@ -11,7 +11,7 @@ struct bench_report {
     size_t clients;             /* 1: the last three were not measured */
     struct bench_facts facts;
     struct bench_times ping;
-    struct bench_result one, many, contended, handover;
+    struct bench_result one_client, many_locks, one_contended_lock, handover;
 };
 
 /* bench_report_print - prints a paragraph; bench_report_json - a line. Return CLI_CONTINUE, or

@@ -6,23 +6,24 @@
 
 bool bench_samples_reserve(struct bench_samples *s, size_t max)
 {
-    *s = (struct bench_samples){.us = calloc(max, sizeof *s->us), .max = max};
-    return s->us != NULL;
+    *s = (struct bench_samples){
+        .durations_us = calloc(max, sizeof *s->durations_us), .capacity = max};
+    return s->durations_us != NULL;
 }
 
 void bench_samples_fini(struct bench_samples *s)
 {
-    free(s->us);
+    free(s->durations_us);
     *s = (struct bench_samples){0};
 }
 
 void bench_samples_add(struct bench_samples *s, int64_t us)
 {
-    if (s->count == s->max)
+    if (s->count == s->capacity)
         return;
     if (us < 0)
         us = 0;
-    s->us[s->count++] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+    s->durations_us[s->count++] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 
 static int compare_samples(const void *a, const void *b)
@@ -35,17 +36,17 @@ static int compare_samples(const void *a, const void *b)
 /* `percent` of the samples, rounded up, are not above it. */
 static uint32_t quantile(const struct bench_samples *s, size_t percent)
 {
-    return s->us[(s->count * percent + 99) / 100 - 1];
+    return s->durations_us[(s->count * percent + 99) / 100 - 1];
 }
 
 struct bench_times bench_samples_times(struct bench_samples *s)
 {
     if (s->count == 0)
         return (struct bench_times){0};
-    qsort(s->us, s->count, sizeof *s->us, compare_samples);
+    qsort(s->durations_us, s->count, sizeof *s->durations_us, compare_samples);
     return (struct bench_times){.count = s->count,
-                                .least_us = s->us[0],
+                                .least_us = s->durations_us[0],
                                 .median_us = quantile(s, 50),
                                 .p99_us = quantile(s, 99),
-                                .most_us = s->us[s->count - 1]};
+                                .most_us = s->durations_us[s->count - 1]};
 }

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 struct bench_samples {          /* zeroed: empty */
-    uint32_t *us;
-    size_t count, max;
+    uint32_t *durations_us;
+    size_t count, capacity;
 };
 
 /* What a person reads of them. Without samples all are 0. */

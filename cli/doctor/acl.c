@@ -24,31 +24,31 @@
  * several locks as one need the same as a plain lock. `status`, `watch` and `unlock`
  * inspect a string as a value lock and as permits. */
 #define RIGHTS_MAX 2
-static const struct use {
+static const struct known_use {
     const char *word;
-    int bit;
-    int count;                  /* of `rights` */
+    int use_bit;
+    int rights_count;           /* of `rights` */
     enum hf_rights rights[RIGHTS_MAX];
     const char *commands;       /* that this program sends itself; NULL: none */
 } uses_known[] = {
-    {.word = "fair", .bit = DOCTOR_USE_FAIR, 1, {HF_RIGHTS_FAIR}},
-    {.word = "shared", .bit = DOCTOR_USE_SIDES, 1, {HF_RIGHTS_READ_WRITE}},
-    {.word = "exclusive", .bit = DOCTOR_USE_SIDES},
-    {.word = "fenced", .bit = DOCTOR_USE_FENCED, 1, {HF_RIGHTS_TOKEN}},
-    {.word = "retention", .bit = DOCTOR_USE_RETENTION, 1, {HF_RIGHTS_RETENTION}},
-    {.word = "value", .bit = DOCTOR_USE_VALUE, 2,
+    {.word = "fair", .use_bit = DOCTOR_USE_FAIR, 1, {HF_RIGHTS_FAIR}},
+    {.word = "shared", .use_bit = DOCTOR_USE_SIDES, 1, {HF_RIGHTS_READ_WRITE}},
+    {.word = "exclusive", .use_bit = DOCTOR_USE_SIDES},
+    {.word = "fenced", .use_bit = DOCTOR_USE_FENCED, 1, {HF_RIGHTS_TOKEN}},
+    {.word = "retention", .use_bit = DOCTOR_USE_RETENTION, 1, {HF_RIGHTS_RETENTION}},
+    {.word = "value", .use_bit = DOCTOR_USE_VALUE, 2,
      {HF_RIGHTS_VALUE, HF_RIGHTS_LOOK_STRING}},
-    {.word = "permits", .bit = DOCTOR_USE_PERMITS, 2,
+    {.word = "permits", .use_bit = DOCTOR_USE_PERMITS, 2,
      {HF_RIGHTS_PERMIT, HF_RIGHTS_LOOK_STRING}},
-    {.word = "semaphore", .bit = DOCTOR_USE_SEMAPHORE, 2,
+    {.word = "semaphore", .use_bit = DOCTOR_USE_SEMAPHORE, 2,
      {HF_RIGHTS_SEMAPHORE, HF_RIGHTS_LOOK_STRING}},
-    {.word = "latch", .bit = DOCTOR_USE_LATCH, 2,
+    {.word = "latch", .use_bit = DOCTOR_USE_LATCH, 2,
      {HF_RIGHTS_LATCH, HF_RIGHTS_LOOK_STRING}},
-    {.word = "spin", .bit = DOCTOR_USE_PLAIN},
-    {.word = "quorum", .bit = DOCTOR_USE_PLAIN},
-    {.word = "multi", .bit = DOCTOR_USE_PLAIN},
-    {.word = "label", .bit = DOCTOR_USE_LABEL, .commands = "set get del"},
-    {.word = "ls", .bit = DOCTOR_USE_LS, 1, {HF_RIGHTS_LOOK_PERMIT},
+    {.word = "spin", .use_bit = DOCTOR_USE_PLAIN},
+    {.word = "quorum", .use_bit = DOCTOR_USE_PLAIN},
+    {.word = "multi", .use_bit = DOCTOR_USE_PLAIN},
+    {.word = "label", .use_bit = DOCTOR_USE_LABEL, .commands = "set get del"},
+    {.word = "ls", .use_bit = DOCTOR_USE_LS, 1, {HF_RIGHTS_LOOK_PERMIT},
      .commands = "scan pttl getrange zrange zcard lrange"},
 };
 
@@ -58,7 +58,7 @@ int doctor_use_of(const char *word)
 {
     for (size_t i = 0; i < USES; i++)
         if (strcmp(uses_known[i].word, word) == 0)
-            return uses_known[i].bit;
+            return uses_known[i].use_bit;
     return 0;
 }
 
@@ -69,7 +69,7 @@ int doctor_use_of(const char *word)
 
 /* Prints a character of a pattern within redis-cli's quotation marks. After a backslash
  * the server takes special characters literally. */
-static void print_byte(unsigned char c)
+static void print_pattern_byte(unsigned char c)
 {
     if (strchr(WHITE_SPACE, c))
         (void)putchar('?');
@@ -83,10 +83,10 @@ static void print_byte(unsigned char c)
         (void)putchar(c);
 }
 
-static void print_name(const char *name)
+static void print_lock_name(const char *name)
 {
     for (; *name; name++)
-        print_byte((unsigned char)*name);
+        print_pattern_byte((unsigned char)*name);
 }
 
 /* Prints "PREFIX:{name}REST" or "PREFIX{name}REST", with the braces that Redisson puts
@@ -102,30 +102,30 @@ static void print_pattern(char sign, const struct hf_rights_pattern *p,
     hf_rights_name_put(text, p, name, len);
     (void)printf(" \"%c", sign);
     for (size_t i = 0; i < size; i++)
-        print_byte((unsigned char)text[i]);
+        print_pattern_byte((unsigned char)text[i]);
     (void)printf("%s\"", p->rest);
     free(text);
 }
 
 /* ---- patterns ---- */
 
-struct patterns {
+struct pattern_list {
     struct hf_rights_pattern list[4 * HF_RIGHTS_PATTERNS_MAX];
     size_t count;
 };
 
-static bool is_same(const struct hf_rights_pattern *a,
-                    const struct hf_rights_pattern *b, bool has_name)
+static bool is_same_pattern(const struct hf_rights_pattern *a,
+                            const struct hf_rights_pattern *b, bool has_name)
 {
     return strcmp(a->prefix, b->prefix) == 0 &&
            (!has_name || strcmp(a->rest, b->rest) == 0);
 }
 
-static void add_pattern(struct patterns *all, const struct hf_rights_pattern *p,
+static void add_pattern(struct pattern_list *all, const struct hf_rights_pattern *p,
                         bool has_name)
 {
     for (size_t i = 0; i < all->count; i++)
-        if (is_same(&all->list[i], p, has_name))
+        if (is_same_pattern(&all->list[i], p, has_name))
             return;
     if (all->count < sizeof all->list / sizeof *all->list)
         all->list[all->count++] = *p;
@@ -135,7 +135,7 @@ static void add_pattern(struct patterns *all, const struct hf_rights_pattern *p,
 typedef size_t patterns_of(enum hf_rights of,
                            struct hf_rights_pattern out[HF_RIGHTS_PATTERNS_MAX]);
 
-static void add_patterns(struct patterns *all, enum hf_rights of, patterns_of *get,
+static void add_patterns(struct pattern_list *all, enum hf_rights of, patterns_of *get,
                          bool has_name)
 {
     struct hf_rights_pattern found[HF_RIGHTS_PATTERNS_MAX];
@@ -145,21 +145,21 @@ static void add_patterns(struct patterns *all, enum hf_rights of, patterns_of *g
         add_pattern(all, &found[i], has_name);
 }
 
-static void add_all_patterns(struct patterns *all, int uses, patterns_of *get,
+static void add_all_patterns(struct pattern_list *all, int uses, patterns_of *get,
                              bool has_name)
 {
     add_patterns(all, HF_RIGHTS_PLAIN, get, has_name);
-    for (const struct use *u = uses_known; u < uses_known + USES; u++)
-        for (int i = 0; u->bit & uses && i < u->count; i++)
+    for (const struct known_use *u = uses_known; u < uses_known + USES; u++)
+        for (int i = 0; u->use_bit & uses && i < u->rights_count; i++)
             add_patterns(all, u->rights[i], get, has_name);
 }
 
 /* Inspecting and a forced release look at the queue of a fair lock. */
 static void print_keys(const char *name, int uses)
 {
-    struct patterns all = {.list = {{"redisson_lock_queue", "", false},
-                                    {"redisson_lock_timeout", "", false}},
-                           .count = 2};
+    struct pattern_list all = {.list = {{"redisson_lock_queue", "", false},
+                                        {"redisson_lock_timeout", "", false}},
+                               .count = 2};
 
     if (!name) {
         (void)fputs(" ~*", stdout);
@@ -167,7 +167,7 @@ static void print_keys(const char *name, int uses)
     }
     add_all_patterns(&all, uses, hf_rights_keys, true);
     (void)fputs(" \"~", stdout);
-    print_name(name);
+    print_lock_name(name);
     (void)putchar('"');
     for (size_t i = 0; i < all.count; i++)
         print_pattern('~', &all.list[i], name);
@@ -178,7 +178,7 @@ static void print_keys(const char *name, int uses)
 /* Without --name: the channels of all locks. */
 static void print_channels(const char *name, int uses)
 {
-    struct patterns all = {.count = 0};
+    struct pattern_list all = {.count = 0};
 
     add_all_patterns(&all, uses, hf_rights_channels, name != NULL);
     (void)fputs(" resetchannels", stdout);
@@ -192,12 +192,12 @@ static void print_channels(const char *name, int uses)
 
 /* ---- commands ---- */
 
-struct commands {
+struct command_list {
     char text[1024];            /* each once, a space before it */
     size_t len;
 };
 
-static bool has_command(const struct commands *all, const char *word, size_t len)
+static bool has_command(const struct command_list *all, const char *word, size_t len)
 {
     for (const char *at = all->text; *at; at += 1 + strcspn(at + 1, " "))
         if (strcspn(at + 1, " ") == len && memcmp(at + 1, word, len) == 0)
@@ -207,7 +207,7 @@ static bool has_command(const struct commands *all, const char *word, size_t len
 
 static void add_command(void *ctx, const char *word, size_t len)
 {
-    struct commands *all = ctx;
+    struct command_list *all = ctx;
 
     if (has_command(all, word, len) || len + 2 > sizeof all->text - all->len)
         return;
@@ -215,23 +215,23 @@ static void add_command(void *ctx, const char *word, size_t len)
                                  " %.*s", (int)len, word);
 }
 
-static void add_commands(struct commands *all, const char *words)
+static void add_commands(struct command_list *all, const char *words)
 {
     for (size_t len; words && (len = strcspn(words, " ")) > 0;
          words += len + (words[len] == ' '))
         add_command(all, words, len);
 }
 
-static void add_use(struct commands *all, const struct use *u)
+static void add_commands_of_use(struct command_list *all, const struct known_use *u)
 {
-    for (int i = 0; i < u->count; i++)
+    for (int i = 0; i < u->rights_count; i++)
         hf_rights_commands(u->rights[i], add_command, all);
     add_commands(all, u->commands);
 }
 
 /* What the URL's kind of deployment needs. */
-static void add_deployment(struct commands *all, const struct hf_url *url,
-                           const struct hf_seeds *seeds)
+static void add_commands_of_deployment(struct command_list *all, const struct hf_url *url,
+                                       const struct hf_seeds *seeds)
 {
     if (url->database != 0)
         add_commands(all, "select");
@@ -251,7 +251,7 @@ static void add_deployment(struct commands *all, const struct hf_url *url,
  * of the connection before it (design 11). */
 static void print_commands(const struct doctor_acl *rule)
 {
-    struct commands all = {.len = 0};
+    struct command_list all = {.len = 0};
 
     add_commands(&all, "eval evalsha");
     hf_rights_commands(HF_RIGHTS_PLAIN, add_command, &all);
@@ -259,12 +259,12 @@ static void print_commands(const struct doctor_acl *rule)
                        "client|setname");
     if (rule->server == DOCTOR_ACL_LATEST || rule->server == DOCTOR_ACL_NO_CHANNELS)
         add_commands(&all, DOCTOR_ACL_SETINFO);
-    if (rule->with_kill)
+    if (rule->may_end_connections)
         add_commands(&all, "client|kill");
-    for (const struct use *u = uses_known; u < uses_known + USES; u++)
-        if (u->bit & rule->uses)
-            add_use(&all, u);
-    add_deployment(&all, rule->url, rule->seeds);
+    for (const struct known_use *u = uses_known; u < uses_known + USES; u++)
+        if (u->use_bit & rule->uses)
+            add_commands_of_use(&all, u);
+    add_commands_of_deployment(&all, rule->url, rule->seeds);
     for (const char *at = all.text; *at; at += 1 + strcspn(at + 1, " "))
         (void)printf(" +%.*s", (int)strcspn(at + 1, " "), at + 1);
 }

@@ -34,7 +34,7 @@ struct doctor_acl {
     const struct hf_seeds *seeds;
     const char *name;           /* the lock's; NULL: all locks */
     int uses;                   /* a set of enum doctor_use */
-    bool with_kill;             /* the user may end connections, of any user */
+    bool may_end_connections;   /* the user may end connections, of any user */
     enum doctor_acl_server server;
 };
 

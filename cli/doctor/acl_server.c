@@ -6,7 +6,7 @@
 
 /* Redis 6 takes any subcommand in a rule. 7.0 takes those that it knows, and CLIENT
  * SETINFO, which every connection sends, came with 7.2. Channels came with 6.2. */
-static enum doctor_acl_server form_of(unsigned major, unsigned minor)
+static enum doctor_acl_server acl_form_of_version(unsigned major, unsigned minor)
 {
     if (major < 6)
         return DOCTOR_ACL_UNKNOWN; /* no ACL at all */
@@ -19,14 +19,14 @@ enum doctor_acl_server doctor_acl_server_of(const struct doctor_facts *facts)
 {
     enum doctor_acl_server all = DOCTOR_ACL_UNKNOWN;
 
-    for (uint32_t i = 0; i < facts->count; i++) {
-        const char *version = facts->servers[i]->fact[FACT_VERSION];
+    for (uint32_t i = 0; i < facts->servers_count; i++) {
+        const char *version = facts->servers[i]->facts[FACT_VERSION];
         enum doctor_acl_server one;
         unsigned major, minor;
 
         if (!version || sscanf(version, "%u.%u", &major, &minor) != 2)
             continue;
-        one = form_of(major, minor);
+        one = acl_form_of_version(major, minor);
         if (all != DOCTOR_ACL_UNKNOWN && one != all)
             return DOCTOR_ACL_UNKNOWN;
         all = one;

@@ -23,8 +23,8 @@ static bool get_text(struct hf_resp_value v, struct text *out)
     return hf_resp_bytes(v, &out->ptr, &out->len) == HF_OK;
 }
 
-static bool get_member(struct hf_resp_value v, const char *key,
-                       struct text *out)
+static bool get_text_member(struct hf_resp_value v, const char *key,
+                            struct text *out)
 {
     struct hf_resp_value member;
 
@@ -33,7 +33,7 @@ static bool get_member(struct hf_resp_value v, const char *key,
 }
 
 /* Returns the text before `c` or the end; *from is set to the text after it. */
-static struct text cut_text(struct text *from, char c)
+static struct text take_text_before(struct text *from, char c)
 {
     const char *at = from->len ? memchr(from->ptr, c, from->len) : NULL;
     struct text head = {from->ptr, at ? (size_t)(at - from->ptr) : from->len};
@@ -44,12 +44,12 @@ static struct text cut_text(struct text *from, char c)
     return head;
 }
 
-static bool text_is(struct text text, const char *word)
+static bool is_text_equal_to(struct text text, const char *word)
 {
     return text.len == strlen(word) && memcmp(text.ptr, word, text.len) == 0;
 }
 
-static bool text_has(struct text text, const char *part)
+static bool text_contains(struct text text, const char *part)
 {
     return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
 }
@@ -65,7 +65,7 @@ static bool copy_text(char *dst, size_t room, struct text text)
 }
 
 /* Decimal digits and nothing else, of a number up to `max`. */
-static bool text_number(struct text text, int64_t max, int64_t *out)
+static bool parse_text_number(struct text text, int64_t max, int64_t *out)
 {
     int64_t n = 0;
 
@@ -111,37 +111,37 @@ static const struct {
 };
 
 /* "slave0:ip=..,port=..,state=online,offset=..,lag=1": the worst is kept. */
-static void read_lag(struct doctor_server *s, struct text line)
+static void read_replica_lag(struct doctor_server *s, struct text line)
 {
     int64_t lag, worst = -1;
 
     while (line.len > 0) {
-        struct text field = cut_text(&line, ',');
+        struct text field = take_text_before(&line, ',');
 
-        if (!text_is(cut_text(&field, '='), "lag") ||
-            !text_number(field, INT64_MAX, &lag) ||
+        if (!is_text_equal_to(take_text_before(&field, '='), "lag") ||
+            !parse_text_number(field, INT64_MAX, &lag) ||
             (doctor_fact_number(s, FACT_LAG, &worst) && worst >= lag))
             continue;
-        free((char *)s->fact[FACT_LAG]);
-        s->fact[FACT_LAG] = NULL;
+        free((char *)s->facts[FACT_LAG]);
+        s->facts[FACT_LAG] = NULL;
         set_fact(s, FACT_LAG, field);
     }
 }
 
-static bool names_replica(struct text key)
+static bool is_replica_key(struct text key)
 {
     return key.len > 5 && memcmp(key.ptr, "slave", 5) == 0 &&
            key.ptr[5] >= '0' && key.ptr[5] <= '9';
 }
 
-static void read_line(struct doctor_server *s, const struct hf_info_line *line)
+static void read_info_line(struct doctor_server *s, const struct hf_info_line *line)
 {
     struct text key = {line->name, line->name_len}, value = {line->value, line->value_len};
 
-    if (names_replica(key))
-        read_lag(s, value);
+    if (is_replica_key(key))
+        read_replica_lag(s, value);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if (text_is(key, lines[i].key))
+        if (is_text_equal_to(key, lines[i].key))
             set_fact(s, lines[i].fact, value);
 }
 
@@ -150,10 +150,10 @@ void doctor_read_lines(const struct doctor_reply *r)
     struct hf_info_line line;
     struct text all;
 
-    if (!get_text(r->value, &all))
+    if (!get_text(r->reply_value, &all))
         return;
     while (hf_info_next(&all.ptr, &all.len, &line))
-        read_line(r->server, &line);
+        read_info_line(r->server, &line);
 }
 
 /* ---- single values ---- */
@@ -162,14 +162,14 @@ void doctor_read_text(const struct doctor_reply *r)
 {
     struct text text;
 
-    if (get_text(r->value, &text))
+    if (get_text(r->reply_value, &text))
         set_fact(r->server, r->fact, text);
 }
 
 /* {name, value}; the name may differ from the requested one. */
 void doctor_read_config(const struct doctor_reply *r)
 {
-    struct hf_resp_iter it = hf_resp_children(r->value);
+    struct hf_resp_iter it = hf_resp_children(r->reply_value);
     struct hf_resp_value v;
     struct text text;
 
@@ -206,14 +206,14 @@ static void read_patterns(struct doctor_server *s, enum doctor_fact fact,
 
 void doctor_read_user(const struct doctor_reply *r)
 {
-    read_patterns(r->server, FACT_ACL_KEYS, r->value, "keys");
-    read_patterns(r->server, FACT_ACL_CHANNELS, r->value, "channels");
+    read_patterns(r->server, FACT_ACL_KEYS, r->reply_value, "keys");
+    read_patterns(r->server, FACT_ACL_CHANNELS, r->reply_value, "channels");
 }
 
 /* ---- other servers ---- */
 
-static bool is_server(const struct doctor_server *s, const char *id,
-                      const char *host, uint16_t port, bool is_sentinel)
+static bool is_server_at(const struct doctor_server *s, const char *id,
+                         const char *host, uint16_t port, bool is_sentinel)
 {
     return s->is_sentinel == is_sentinel &&
            ((*id && doctor_fact_is(s, FACT_ID, id)) ||
@@ -221,17 +221,17 @@ static bool is_server(const struct doctor_server *s, const char *id,
 }
 
 /* Returns the known server, or a new one. It is where the URL's map says. */
-static struct doctor_server *get_server(struct doctor_facts *facts,
-                                        const char *id, const char *host,
-                                        uint16_t port, bool is_sentinel)
+static struct doctor_server *find_or_add_server(struct doctor_facts *facts,
+                                                const char *id, const char *host,
+                                                uint16_t port, bool is_sentinel)
 {
     struct doctor_server *s = NULL;
     struct hf_endpoint at = {.port = port};
 
     (void)snprintf(at.host, sizeof at.host, "%s", host);
-    (void)hf_address_map_apply(facts->map, &at);
-    for (uint32_t i = 0; i < facts->count && !s; i++)
-        if (is_server(facts->servers[i], id, at.host, at.port, is_sentinel))
+    (void)hf_address_map_apply(facts->address_map, &at);
+    for (uint32_t i = 0; i < facts->servers_count && !s; i++)
+        if (is_server_at(facts->servers[i], id, at.host, at.port, is_sentinel))
             s = facts->servers[i];
     if (!s && (s = doctor_server_new(facts, at.host, at.port)))
         s->is_sentinel = is_sentinel;
@@ -251,33 +251,33 @@ static uint64_t mix_hash(uint64_t hash, const char *text)
     return hash;
 }
 
-static void add_slot(struct doctor_server *s,
-                     const struct hf_cluster_view *view, uint16_t slot)
+static void add_slot_to_view(struct doctor_server *s,
+                             const struct hf_cluster_view *view, uint16_t slot)
 {
     int owner = hf_cluster_view_owner(view, slot);
     const char *id = "";
 
     if (owner >= 0) {
         id = hf_cluster_view_node(view, (uint32_t)owner).id;
-        s->view.covered++;
+        s->cluster_view.covered_slots++;
     }
-    s->view.digest = mix_hash(s->view.digest, id);
+    s->cluster_view.owners_digest = mix_hash(s->cluster_view.owners_digest, id);
     if (*id && doctor_fact_is(s, FACT_ID, id))
-        s->view.own[slot / 8] |= (uint8_t)(1 << slot % 8);
+        s->cluster_view.claimed_slots[slot / 8] |= (uint8_t)(1 << slot % 8);
 }
 
-static void add_node(const struct doctor_reply *r, struct hf_cluster_node node)
+static void add_cluster_node(const struct doctor_reply *r, struct hf_cluster_node node)
 {
     struct doctor_server *other;
 
     if (!node.host[0] || node.port == 0) {
-        r->server->view.nowhere++;
+        r->server->cluster_view.nodes_without_address++;
         return;
     }
-    other = get_server(r->facts, node.id, node.host, node.port, false);
+    other = find_or_add_server(r->facts, node.id, node.host, node.port, false);
     if (!other)
         return;
-    other->said = node.master ? SAID_REPLICA : SAID_MASTER;
+    other->role_said_by_others = node.master ? SAID_REPLICA : SAID_MASTER;
     (void)snprintf(other->master_id, sizeof other->master_id, "%s",
                    node.master ? node.master : "");
 }
@@ -288,22 +288,22 @@ void doctor_read_slots(const struct doctor_reply *r)
     struct hf_cluster_view *view;
 
     if (hf_cluster_view_read(&view, &hf_mem_libc, s->host, r->facts->is_tls,
-                             r->value, NULL) != HF_OK)
+                             r->reply_value, NULL) != HF_OK)
         return;
-    s->view.is_known = true;
+    s->cluster_view.is_known = true;
     for (unsigned slot = 0; slot < HF_SLOTS; slot++)
-        add_slot(s, view, (uint16_t)slot);
+        add_slot_to_view(s, view, (uint16_t)slot);
     for (uint32_t i = 0; i < hf_cluster_view_count(view); i++)
-        add_node(r, hf_cluster_view_node(view, i));
+        add_cluster_node(r, hf_cluster_view_node(view, i));
     hf_cluster_view_free(view);
 }
 
-static bool says_failed(struct text flags)
+static bool has_failed_flag(struct text flags)
 {
     while (flags.len > 0) {
-        struct text flag = cut_text(&flags, ',');
+        struct text flag = take_text_before(&flags, ',');
 
-        if (text_is(flag, "fail") || text_is(flag, "fail?"))
+        if (is_text_equal_to(flag, "fail") || is_text_equal_to(flag, "fail?"))
             return true;
     }
     return false;
@@ -316,15 +316,15 @@ void doctor_read_nodes(const struct doctor_reply *r)
     struct text all;
     size_t len = 0;
 
-    if (!get_text(r->value, &all))
+    if (!get_text(r->reply_value, &all))
         return;
     while (all.len > 0) {
-        struct text line = cut_text(&all, '\n'), address;
+        struct text line = take_text_before(&all, '\n'), address;
 
-        (void)cut_text(&line, ' ');
-        address = cut_text(&line, ' ');
-        address = cut_text(&address, '@');
-        if (!says_failed(cut_text(&line, ' ')) ||
+        (void)take_text_before(&line, ' ');
+        address = take_text_before(&line, ' ');
+        address = take_text_before(&address, '@');
+        if (!has_failed_flag(take_text_before(&line, ' ')) ||
             len + address.len + 3 > sizeof failed)
             continue;
         len += (size_t)snprintf(failed + len, sizeof failed - len, "%s%.*s",
@@ -336,21 +336,21 @@ void doctor_read_nodes(const struct doctor_reply *r)
 /* ---- of sentinels ---- */
 
 /* The server that an entry is about. */
-static struct doctor_server *read_entry(struct doctor_facts *facts,
-                                        struct hf_resp_value entry,
-                                        bool is_sentinel)
+static struct doctor_server *read_sentinel_entry(struct doctor_facts *facts,
+                                                 struct hf_resp_value entry,
+                                                 bool is_sentinel)
 {
     struct text ip, digits, runid;
     char host[256], id[72] = "";
     int64_t port;
 
-    if (!get_member(entry, "ip", &ip) || !copy_text(host, sizeof host, ip) ||
-        !*host || !get_member(entry, "port", &digits) ||
-        !text_number(digits, UINT16_MAX, &port) || port == 0)
+    if (!get_text_member(entry, "ip", &ip) || !copy_text(host, sizeof host, ip) ||
+        !*host || !get_text_member(entry, "port", &digits) ||
+        !parse_text_number(digits, UINT16_MAX, &port) || port == 0)
         return NULL;
-    if (is_sentinel && get_member(entry, "runid", &runid))
+    if (is_sentinel && get_text_member(entry, "runid", &runid))
         (void)copy_text(id, sizeof id, runid);
-    return get_server(facts, id, host, (uint16_t)port, is_sentinel);
+    return find_or_add_server(facts, id, host, (uint16_t)port, is_sentinel);
 }
 
 void doctor_read_master(const struct doctor_reply *r)
@@ -363,56 +363,56 @@ void doctor_read_master(const struct doctor_reply *r)
         {"num-other-sentinels", FACT_OTHER_SENTINELS},
         {"down-after-milliseconds", FACT_DOWN_AFTER},
     };
-    struct doctor_server *master = read_entry(r->facts, r->value, false);
+    struct doctor_server *master = read_sentinel_entry(r->facts, r->reply_value, false);
     struct text text;
 
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (get_member(r->value, members[i].key, &text))
+        if (get_text_member(r->reply_value, members[i].key, &text))
             set_fact(r->server, members[i].fact, text);
     if (!master)
         return;
-    master->said = SAID_MASTER;
+    master->role_said_by_others = SAID_MASTER;
     doctor_fact_set(r->server, r->fact, master->address,
                     strlen(master->address));
 }
 
 void doctor_read_replicas(const struct doctor_reply *r)
 {
-    struct hf_resp_iter it = hf_resp_children(r->value);
+    struct hf_resp_iter it = hf_resp_children(r->reply_value);
     struct doctor_server *replica;
     struct hf_resp_value entry;
 
     while (hf_resp_next(&it, &entry))
-        if ((replica = read_entry(r->facts, entry, false)) &&
-            replica->said == SAID_NOTHING)
-            replica->said = SAID_REPLICA;
+        if ((replica = read_sentinel_entry(r->facts, entry, false)) &&
+            replica->role_said_by_others == SAID_NOTHING)
+            replica->role_said_by_others = SAID_REPLICA;
 }
 
 void doctor_read_sentinels(const struct doctor_reply *r)
 {
-    struct hf_resp_iter it = hf_resp_children(r->value);
+    struct hf_resp_iter it = hf_resp_children(r->reply_value);
     struct hf_resp_value entry;
 
     while (hf_resp_next(&it, &entry))
-        (void)read_entry(r->facts, entry, true);
+        (void)read_sentinel_entry(r->facts, entry, true);
 }
 
 /* ---- what an error says ---- */
 
 /* Servers phrase a denial differently. The error has a user's name only where
  * it has a command. */
-static enum doctor_may denial_of(struct text words)
+static enum doctor_may denial_kind_of_text(struct text words)
 {
-    if (text_has(words, " run the "))
+    if (text_contains(words, " run the "))
         return MAY_NO_COMMAND;
-    if (text_has(words, "channel"))
+    if (text_contains(words, "channel"))
         return MAY_NO_CHANNEL;
-    return text_has(words, "key") ? MAY_NO_KEY : MAY_NO_COMMAND;
+    return text_contains(words, "key") ? MAY_NO_KEY : MAY_NO_COMMAND;
 }
 
 /* These errors are caused by the form of the request, so the server knows the command
  * and permits it. */
-static bool is_expected(struct text words)
+static bool is_error_that_shows_permission(struct text words)
 {
     static const char *const expected[] = {
         "NOSCRIPT", "MOVED ", "ASK ", "TRYAGAIN",
@@ -427,38 +427,38 @@ static bool is_expected(struct text words)
 }
 
 /* The texts of Redis, of proxies and of managed services. */
-static bool is_unknown(struct text words)
+static bool is_unknown_command_text(struct text words)
 {
     static const char *const parts[] = {"ERR unknown ",  "ERR Unknown ",
                                         "nsupported command", "not support",
                                         "not available", "is not allowed"};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (text_has(words, parts[i]))
+        if (text_contains(words, parts[i]))
             return true;
     return false;
 }
 
-static enum doctor_may meaning_of(struct hf_resp_value error,
-                                  struct text words)
+static enum doctor_may permission_from_error(struct hf_resp_value error,
+                                             struct text words)
 {
     if (hf_resp_error_is(error, "NOPERM"))
-        return denial_of(words);
-    if (is_unknown(words))
+        return denial_kind_of_text(words);
+    if (is_unknown_command_text(words))
         return MAY_UNKNOWN;
-    return is_expected(words) ? MAY_PERMITTED : MAY_REFUSED;
+    return is_error_that_shows_permission(words) ? MAY_PERMITTED : MAY_REFUSED;
 }
 
 struct doctor_answer doctor_answer_read(struct hf_resp_value reply)
 {
-    struct doctor_answer answer = {.is = MAY_PERMITTED};
+    struct doctor_answer answer = {.permission = MAY_PERMITTED};
     struct text words = {"", 0};
 
     if (!hf_resp_is_error(reply))
         return answer;
     (void)get_text(reply, &words);
-    answer.is = meaning_of(reply, words);
-    (void)hf_error_quote(answer.words, sizeof answer.words, words.ptr,
+    answer.permission = permission_from_error(reply, words);
+    (void)hf_error_quote(answer.error_text, sizeof answer.error_text, words.ptr,
                          words.len);
     return answer;
 }
@@ -467,22 +467,22 @@ struct doctor_answer doctor_answer_read(struct hf_resp_value reply)
 
 #define SECONDS_MAX INT64_C(95617584000) /* the year 5000 */
 
-static bool get_element(struct hf_resp_value array, size_t index, int64_t max,
-                        int64_t *out)
+static bool get_number_element(struct hf_resp_value array, size_t index, int64_t max,
+                               int64_t *out)
 {
     struct hf_resp_value v;
     struct text text;
 
     return hf_resp_element(array, index, &v) == HF_OK && get_text(v, &text) &&
-           text_number(text, max, out);
+           parse_text_number(text, max, out);
 }
 
 bool doctor_time_read(struct hf_resp_value reply, int64_t *us)
 {
     int64_t s, rest;
 
-    if (!get_element(reply, 0, SECONDS_MAX, &s) ||
-        !get_element(reply, 1, 999999, &rest))
+    if (!get_number_element(reply, 0, SECONDS_MAX, &s) ||
+        !get_number_element(reply, 1, 999999, &rest))
         return false;
     *us = s * 1000000 + rest;
     return true;

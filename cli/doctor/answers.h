@@ -6,7 +6,7 @@
 #include "cli/doctor/facts.h"
 
 struct doctor_reply {
-    struct hf_resp_value value;
+    struct hf_resp_value reply_value;
     enum doctor_fact fact;      /* the requested fact; FACT_NONE: several */
     struct doctor_server *server;   /* that replies */
     struct doctor_facts *facts;

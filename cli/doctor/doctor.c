@@ -16,8 +16,8 @@
 /* Exit codes for warnings and for unsafe findings. */
 enum { EXIT_WARNINGS = 1, EXIT_UNSAFE = 2 };
 
-static void set_options(struct doctor_facts *facts, const struct hf_url *url,
-                        const struct hf_seeds *seeds)
+static void set_facts_of_url(struct doctor_facts *facts, const struct hf_url *url,
+                             const struct hf_seeds *seeds)
 {
     facts->topology = (int)seeds->topology;
     facts->sharded = (int)seeds->sharded;
@@ -26,7 +26,7 @@ static void set_options(struct doctor_facts *facts, const struct hf_url *url,
     facts->is_tracking = url->is_tracking;
     facts->is_tls = url->kind == HF_URL_TLS;
     facts->is_unverified = hf_url_tls(url)->is_unverified;
-    facts->map = seeds->address_map;
+    facts->address_map = seeds->address_map;
 }
 
 /* ---- the visit ---- */
@@ -37,14 +37,14 @@ static int exit_code_of(const struct doctor_facts *facts,
 {
     bool is_reached = false;
 
-    for (uint32_t i = 0; i < facts->count; i++)
+    for (uint32_t i = 0; i < facts->servers_count; i++)
         is_reached = is_reached || facts->servers[i]->is_reached;
     if (!is_reached)
         return cli_fail("no server could be checked: %s",
-                        facts->count ? facts->servers[0]->trouble : "");
-    if (findings->by[DOCTOR_UNSAFE] > 0)
+                        facts->servers_count ? facts->servers[0]->connect_error : "");
+    if (findings->count_by_severity[DOCTOR_UNSAFE] > 0)
         return EXIT_UNSAFE;
-    return findings->by[DOCTOR_WARNING] > 0 ? EXIT_WARNINGS : CLI_EXIT_OK;
+    return findings->count_by_severity[DOCTOR_WARNING] > 0 ? EXIT_WARNINGS : CLI_EXIT_OK;
 }
 
 static int report_findings(const struct cli_common *common,
@@ -54,7 +54,7 @@ static int report_findings(const struct cli_common *common,
     int rc;
 
     doctor_apply_rules(facts, &findings);
-    rc = findings.is_broken ? cli_fail("out of memory")
+    rc = findings.is_out_of_memory ? cli_fail("out of memory")
                             : doctor_print(common, facts, &findings);
     if (rc == CLI_CONTINUE)
         rc = exit_code_of(facts, &findings);
@@ -73,7 +73,7 @@ static hf_status visit_servers(struct doctor_facts *facts, const struct hf_url *
         .queries_info_alone = queries_info_alone,
     };
 
-    set_options(facts, url, seeds);
+    set_facts_of_url(facts, url, seeds);
     return doctor_visit(facts, &plan, err);
 }
 
@@ -88,24 +88,24 @@ static int visit_and_report(const struct cli_common *common,
                       : report_findings(common, facts);
 }
 
-struct options {
+struct doctor_options {
     struct doctor_facts facts; /* what the options say of them */
     bool wants_acl;
-    bool with_kill;
+    bool may_end_connections;
     int uses;                  /* set of enum doctor_use */
 };
 
 /* ---- the rule ---- */
 
 /* A server that cannot be reached, or does not say its version, is unknown. */
-static int print_rule(struct options *options, const struct hf_url *url,
-                      const struct hf_seeds *seeds)
+static int print_acl_rule(struct doctor_options *options, const struct hf_url *url,
+                          const struct hf_seeds *seeds)
 {
     struct doctor_acl rule = {.url = url,
                               .seeds = seeds,
                               .name = options->facts.name,
                               .uses = options->uses,
-                              .with_kill = options->with_kill};
+                              .may_end_connections = options->may_end_connections};
     struct hf_error err = {0};
     hf_status status = visit_servers(&options->facts, url, seeds, true, &err);
 
@@ -119,7 +119,7 @@ static int print_rule(struct options *options, const struct hf_url *url,
     return CLI_CONTINUE;
 }
 
-static int examine_servers(const struct cli_common *common, struct options *options)
+static int examine_servers(const struct cli_common *common, struct doctor_options *options)
 {
     struct doctor_facts *facts = &options->facts;
     struct hf_seeds seeds = {0};
@@ -127,7 +127,7 @@ static int examine_servers(const struct cli_common *common, struct options *opti
     int rc = cli_common_parse_url(&url, &seeds, common);
 
     if (rc == CLI_CONTINUE && options->wants_acl)
-        rc = print_rule(options, &url, &seeds);
+        rc = print_acl_rule(options, &url, &seeds);
     else if (rc == CLI_CONTINUE)
         rc = visit_and_report(common, facts, &url, &seeds);
     if (rc == CLI_CONTINUE)
@@ -151,8 +151,8 @@ static const struct cli_option own_options[] = {
     {0},
 };
 
-static int take_use(const struct cli_args *args, const char *word,
-                    struct options *options)
+static int add_use(const struct cli_args *args, const char *word,
+                   struct doctor_options *options)
 {
     int use = doctor_use_of(word);
 
@@ -165,7 +165,7 @@ static int take_use(const struct cli_args *args, const char *word,
 static int take_option(void *ctx, const struct cli_args *args, int id,
                        char *value)
 {
-    struct options *options = ctx;
+    struct doctor_options *options = ctx;
 
     switch (id) {
     case OPT_NAME:
@@ -181,9 +181,9 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         options->wants_acl = true;
         return CLI_CONTINUE;
     case OPT_FOR:
-        return take_use(args, value, options);
+        return add_use(args, value, options);
     case OPT_KILL:
-        options->with_kill = true;
+        options->may_end_connections = true;
         return CLI_CONTINUE;
     default:
         return cli_usage(args, "unexpected argument '%s'", value);
@@ -192,10 +192,10 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
 
 static int main_doctor(struct cli_args *args, struct cli_common *common)
 {
-    struct options options = {.facts = {.ttl_ms = TTL_MS}};
+    struct doctor_options options = {.facts = {.ttl_ms = TTL_MS}};
     int rc = cli_common_parse(common, args, own_options, take_option, &options);
 
-    if (rc == CLI_CONTINUE && !options.wants_acl && (options.uses || options.with_kill))
+    if (rc == CLI_CONTINUE && !options.wants_acl && (options.uses || options.may_end_connections))
         rc = cli_usage(args, "--for and --with-kill need --acl");
     if (rc == CLI_CONTINUE)
         rc = cli_common_apply(common);

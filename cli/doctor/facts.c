@@ -48,12 +48,12 @@ const char *const doctor_permission_names[DOCTOR_PERMISSIONS] = {
 
 void doctor_facts_fini(struct doctor_facts *facts)
 {
-    for (uint32_t i = 0; i < facts->count; i++) {
+    for (uint32_t i = 0; i < facts->servers_count; i++) {
         for (int f = 0; f < DOCTOR_FACTS; f++)
-            free((char *)facts->servers[i]->fact[f]);
+            free((char *)facts->servers[i]->facts[f]);
         free(facts->servers[i]);
     }
-    facts->count = 0;
+    facts->servers_count = 0;
 }
 
 static void make_address(struct doctor_server *s)
@@ -69,14 +69,14 @@ struct doctor_server *doctor_server_new(struct doctor_facts *facts,
 {
     struct doctor_server *s;
 
-    facts->is_cut = facts->is_cut || facts->count == DOCTOR_SERVERS_MAX;
-    if (facts->count == DOCTOR_SERVERS_MAX || !(s = calloc(1, sizeof *s)))
+    facts->has_more_servers = facts->has_more_servers || facts->servers_count == DOCTOR_SERVERS_MAX;
+    if (facts->servers_count == DOCTOR_SERVERS_MAX || !(s = calloc(1, sizeof *s)))
         return NULL;
     (void)snprintf(s->host, sizeof s->host, "%s", host);
     s->port = port;
-    s->master = -1;
+    s->master_index = -1;
     make_address(s);
-    facts->servers[facts->count++] = s;
+    facts->servers[facts->servers_count++] = s;
     return s;
 }
 
@@ -85,15 +85,15 @@ void doctor_fact_set(struct doctor_server *s, enum doctor_fact fact,
 {
     char quoted[FACT_MAX];
 
-    if (!s->fact[fact])
-        s->fact[fact] =
+    if (!s->facts[fact])
+        s->facts[fact] =
             strdup(hf_error_quote(quoted, sizeof quoted, ptr, len));
 }
 
 bool doctor_fact_number(const struct doctor_server *s, enum doctor_fact fact,
                         int64_t *out)
 {
-    const char *text = s->fact[fact];
+    const char *text = s->facts[fact];
     char *end;
     long long n;
 
@@ -110,14 +110,14 @@ bool doctor_fact_number(const struct doctor_server *s, enum doctor_fact fact,
 bool doctor_fact_is(const struct doctor_server *s, enum doctor_fact fact,
                     const char *text)
 {
-    return s->fact[fact] && strcmp(s->fact[fact], text) == 0;
+    return s->facts[fact] && strcmp(s->facts[fact], text) == 0;
 }
 
 bool doctor_is_master(const struct doctor_server *s)
 {
     if (s->is_sentinel)
         return false;
-    if (s->fact[FACT_ROLE])
+    if (s->facts[FACT_ROLE])
         return doctor_fact_is(s, FACT_ROLE, "master");
-    return s->said != SAID_REPLICA;
+    return s->role_said_by_others != SAID_REPLICA;
 }

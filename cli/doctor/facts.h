@@ -104,8 +104,8 @@ enum doctor_may {
 };
 
 struct doctor_answer {
-    enum doctor_may is;
-    char words[96];             /* of the error */
+    enum doctor_may permission;
+    char error_text[96];        /* of the error */
 };
 
 /* Its clock compared with ours, with an error of up to half the round trip. */
@@ -118,20 +118,19 @@ struct doctor_clock {
 /* The reports of a node about its cluster. */
 struct doctor_cluster_view {
     bool is_known;
-    uint64_t digest;            /* of the slots' owners: equal digests, equal
-                                   views */
-    uint32_t covered;           /* slots that have an owner */
-    uint32_t nowhere;           /* nodes without an address, or without a port
-                                   for our kind of connection */
-    uint8_t own[HF_SLOTS / 8];  /* slots that it claims, the lowest bit first */
+    uint64_t owners_digest;              /* of the slots' owners: equal digests, equal views */
+    uint32_t covered_slots;              /* slots that have an owner */
+    uint32_t nodes_without_address;      /* nodes without an address, or without a port for our kind
+                                            of connection */
+    uint8_t claimed_slots[HF_SLOTS / 8]; /* slots that it claims, the lowest bit first */
 };
 
 struct doctor_server {
     bool is_sentinel;
     bool is_seed;               /* the URL names it */
-    enum { SAID_NOTHING, SAID_MASTER, SAID_REPLICA } said; /* by others; with
+    enum { SAID_NOTHING, SAID_MASTER, SAID_REPLICA } role_said_by_others; /* by others; with
                                    HF_REPLICATED, by itself */
-    int master;                 /* index of its master; -1: not known */
+    int master_index;           /* index of its master; -1: not known */
     char id[72];                /* in a cluster; "": not known */
     char master_id[72];
     char host[256];
@@ -139,12 +138,12 @@ struct doctor_server {
     char address[280];
 
     bool is_reached;
-    char trouble[HF_ERROR_TEXT_MAX];   /* why not */
+    char connect_error[HF_ERROR_TEXT_MAX]; /* why not */
     int protocol;
-    const char *fact[DOCTOR_FACTS];    /* NULL: not seen */
-    struct doctor_answer may[DOCTOR_PERMISSIONS];
+    const char *facts[DOCTOR_FACTS];       /* NULL: not seen */
+    struct doctor_answer permissions[DOCTOR_PERMISSIONS];
     struct doctor_clock clock;
-    struct doctor_cluster_view view;
+    struct doctor_cluster_view cluster_view;
     bool leads_to_several;      /* connections to its address lead to several processes */
 };
 
@@ -159,16 +158,16 @@ struct doctor_facts {
     bool is_unverified;
     int64_t ttl_ms;             /* of the watchdog */
     const char *name;           /* a lock's, to try the ACL with; NULL: none */
-    const struct hf_address_map *map; /* of addresses that servers announce; NULL: none */
+    const struct hf_address_map *address_map; /* of addresses that servers announce; NULL: none */
 
     struct doctor_server *servers[DOCTOR_SERVERS_MAX];
-    uint32_t count;
-    bool is_cut;                /* there are more */
+    uint32_t servers_count;
+    bool has_more_servers;      /* there are more */
 };
 
 /* doctor_facts_fini - frees the servers and their facts.
  * doctor_server_new - adds a server without facts. NULL: no memory, or there are
- *                     DOCTOR_SERVERS_MAX (is_cut is set).
+ *                     DOCTOR_SERVERS_MAX (has_more_servers is set).
  * doctor_fact_set   - stores a copy of `len` bytes as printable text, if the fact is unknown.
  *                     Without memory it remains unknown. */
 void doctor_facts_fini(struct doctor_facts *facts);

@@ -16,48 +16,48 @@ static struct doctor_finding *add_finding(struct doctor_findings *out,
 {
     struct doctor_finding *f;
 
-    if (out->count == out->room &&
-        !hf_mem_grow(&hf_mem_libc, &out->list, &out->room, sizeof *out->list,
+    if (out->count == out->capacity &&
+        !hf_mem_grow(&hf_mem_libc, &out->list, &out->capacity, sizeof *out->list,
                      out->count + 1, FINDINGS_MAX)) {
-        out->is_broken = true;
+        out->is_out_of_memory = true;
         return NULL;
     }
     f = &out->list[out->count++];
     *f = (struct doctor_finding){.severity = severity, .address = address};
-    out->by[severity]++;
+    out->count_by_severity[severity]++;
     return f;
 }
 
 /* What could not be seen of a server, and the worst severity of what it might
  * hide. */
-struct unseen {
-    char list[DOCTOR_TEXT_MAX];
-    enum doctor_severity worst;
+struct unseen_facts {
+    char names[DOCTOR_TEXT_MAX];
+    enum doctor_severity worst_severity;
 };
 
 /* What does not fit is cut. */
-static void note_unseen(struct unseen *unseen, const char *what,
-                        enum doctor_severity severity)
+static void add_unseen_fact(struct unseen_facts *unseen, const char *what,
+                            enum doctor_severity severity)
 {
-    size_t len = strlen(unseen->list);
+    size_t len = strlen(unseen->names);
 
-    if (severity > unseen->worst)
-        unseen->worst = severity;
-    if (!strstr(unseen->list, what))
-        (void)snprintf(unseen->list + len, sizeof unseen->list - len, "%s%s",
+    if (severity > unseen->worst_severity)
+        unseen->worst_severity = severity;
+    if (!strstr(unseen->names, what))
+        (void)snprintf(unseen->names + len, sizeof unseen->names - len, "%s%s",
                        len ? ", " : "", what);
 }
 
 static void apply_rule(struct doctor_case *c, struct doctor_findings *out,
-                       struct unseen *unseen)
+                       struct unseen_facts *unseen)
 {
     const struct doctor_rule *rule = c->rule;
     enum doctor_verdict verdict =
-        !rule->when || rule->when(c) ? rule->test(c) : VERDICT_NONE;
+        !rule->applies_when || rule->applies_when(c) ? rule->test(c) : VERDICT_NONE;
     struct doctor_finding *f;
 
     if (verdict == VERDICT_UNSEEN)
-        note_unseen(unseen, c->text, rule->severity);
+        add_unseen_fact(unseen, c->value_text, rule->severity);
     if (verdict != VERDICT_FOUND && verdict != VERDICT_FINE)
         return;
     f = add_finding(out,
@@ -65,13 +65,13 @@ static void apply_rule(struct doctor_case *c, struct doctor_findings *out,
                     c->server ? c->server->address : "");
     if (!f)
         return;
-    f->rule = rule->id;
+    f->rule_id = rule->id;
     f->meaning = rule->meaning;
     f->advice = rule->advice;
-    memcpy(f->text, c->text, sizeof f->text);
+    memcpy(f->text, c->value_text, sizeof f->text);
 }
 
-static bool scope_applies(enum doctor_scope scope, const struct doctor_server *s)
+static bool is_server_in_scope(enum doctor_scope scope, const struct doctor_server *s)
 {
     switch (scope) {
     case SCOPE_ANY:
@@ -90,42 +90,42 @@ static bool scope_applies(enum doctor_scope scope, const struct doctor_server *s
     return false;
 }
 
-static void add_unseen(struct doctor_findings *out,
-                       const struct doctor_server *s,
-                       const struct unseen *unseen)
+static void add_finding_of_unseen(struct doctor_findings *out,
+                                  const struct doctor_server *s,
+                                  const struct unseen_facts *unseen)
 {
-    bool may_be_unsafe = unseen->worst == DOCTOR_UNSAFE;
+    bool may_be_unsafe = unseen->worst_severity == DOCTOR_UNSAFE;
     struct doctor_finding *f;
 
-    if (unseen->worst == DOCTOR_FINE ||
+    if (unseen->worst_severity == DOCTOR_FINE ||
         !(f = add_finding(out, may_be_unsafe ? DOCTOR_WARNING : DOCTOR_NOTE,
                           s ? s->address : "")))
         return;
-    f->rule = "unseen";
+    f->rule_id = "unseen";
     f->meaning = may_be_unsafe ? "it may be unsafe"
                                : "a problem there is not noticed";
     f->advice = "run doctor as a user with permission for INFO, CONFIG GET, TIME and, "
                 "in a cluster, CLUSTER";
     (void)snprintf(f->text, sizeof f->text, "could not check: %.480s",
-                   unseen->list);
+                   unseen->names);
 }
 
-static void judge_server(const struct doctor_facts *facts,
-                         const struct doctor_server *s,
-                         struct doctor_findings *out)
+static void apply_rules_to_server(const struct doctor_facts *facts,
+                                  const struct doctor_server *s,
+                                  struct doctor_findings *out)
 {
     static const struct doctor_rule *const tables[] = {doctor_rules_server,
                                                        doctor_rules_topology};
-    struct unseen unseen = {"", DOCTOR_FINE};
+    struct unseen_facts unseen = {"", DOCTOR_FINE};
 
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const struct doctor_rule *rule = tables[i]; rule->id; rule++) {
             struct doctor_case c = {.rule = rule, .facts = facts, .server = s};
 
-            if (scope_applies(rule->scope, s))
+            if (is_server_in_scope(rule->scope, s))
                 apply_rule(&c, out, &unseen);
         }
-    add_unseen(out, s, &unseen);
+    add_finding_of_unseen(out, s, &unseen);
 }
 
 /* Sorts by severity and keeps the order of judging, which qsort would not. */
@@ -135,7 +135,7 @@ static void sort_findings(struct doctor_findings *out)
     uint32_t n = 0;
 
     if (!sorted) {
-        out->is_broken = out->count > 0;
+        out->is_out_of_memory = out->count > 0;
         return;
     }
     for (int severity = DOCTOR_UNSAFE; severity >= DOCTOR_FINE; severity--)
@@ -149,15 +149,15 @@ static void sort_findings(struct doctor_findings *out)
 void doctor_apply_rules(const struct doctor_facts *facts, struct doctor_findings *out)
 {
     *out = (struct doctor_findings){0};
-    judge_server(facts, NULL, out);
-    for (uint32_t i = 0; i < facts->count; i++)
-        judge_server(facts, facts->servers[i], out);
+    apply_rules_to_server(facts, NULL, out);
+    for (uint32_t i = 0; i < facts->servers_count; i++)
+        apply_rules_to_server(facts, facts->servers[i], out);
     sort_findings(out);
 }
 
 void doctor_findings_fini(struct doctor_findings *findings)
 {
     hf_mem_free(&hf_mem_libc, findings->list,
-                findings->room * sizeof *findings->list);
+                findings->capacity * sizeof *findings->list);
     *findings = (struct doctor_findings){0};
 }

@@ -6,7 +6,7 @@
 
 struct doctor_finding {
     enum doctor_severity severity;
-    const char *rule;
+    const char *rule_id;
     const char *address;        /* "": of the whole; borrowed from the facts */
     const char *meaning;
     const char *advice;
@@ -16,9 +16,9 @@ struct doctor_finding {
 struct doctor_findings {
     struct doctor_finding *list;/* worst first, then in the order of servers */
     uint32_t count;
-    uint32_t room;
-    uint32_t by[DOCTOR_SEVERITIES];
-    bool is_broken;             /* memory ran out */
+    uint32_t capacity;
+    uint32_t count_by_severity[DOCTOR_SEVERITIES];
+    bool is_out_of_memory;      /* memory ran out */
 };
 
 /* doctor_apply_rules - returns the findings of all rules for all servers, including passed checks.

@@ -22,11 +22,11 @@ static const char *const topologies[] = {
     [HF_REPLICATED] = "replicas",
 };
 
-static uint32_t count_reached(const struct doctor_facts *facts)
+static uint32_t count_servers_reached(const struct doctor_facts *facts)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < facts->count; i++)
+    for (uint32_t i = 0; i < facts->servers_count; i++)
         n += facts->servers[i]->is_reached;
     return n;
 }
@@ -34,14 +34,14 @@ static uint32_t count_reached(const struct doctor_facts *facts)
 /* ---- for a person ---- */
 
 /* The text of a failure to connect begins with the address. */
-static bool names_itself(const struct doctor_finding *f)
+static bool begins_with_address(const struct doctor_finding *f)
 {
     return strncmp(f->text, f->address, strlen(f->address)) == 0;
 }
 
-static void print_line(const struct doctor_finding *f)
+static void print_finding_line(const struct doctor_finding *f)
 {
-    bool has_address = f->address[0] && !names_itself(f);
+    bool has_address = f->address[0] && !begins_with_address(f);
 
     (void)printf("%-8s%s%s%s", severities[f->severity],
                  has_address ? f->address : "", has_address ? ": " : "",
@@ -51,7 +51,7 @@ static void print_line(const struct doctor_finding *f)
                      f->advice[0] - ('a' <= f->advice[0] && f->advice[0] <= 'z'
                                          ? 'a' - 'A'
                                          : 0),
-                     f->advice + 1, f->rule);
+                     f->advice + 1, f->rule_id);
     (void)puts("");
 }
 
@@ -65,30 +65,31 @@ static void print_summary(const struct doctor_facts *facts,
 {
     (void)printf("%s, %u of %u servers reached: %u unsafe, %u warning%s, "
                  "%u note%s, %u fine\n",
-                 topologies[facts->topology], (unsigned)count_reached(facts),
-                 (unsigned)facts->count, (unsigned)findings->by[DOCTOR_UNSAFE],
-                 (unsigned)findings->by[DOCTOR_WARNING],
-                 plural_suffix(findings->by[DOCTOR_WARNING]),
-                 (unsigned)findings->by[DOCTOR_NOTE],
-                 plural_suffix(findings->by[DOCTOR_NOTE]),
-                 (unsigned)findings->by[DOCTOR_FINE]);
+                 topologies[facts->topology], (unsigned)count_servers_reached(facts),
+                 (unsigned)facts->servers_count,
+                 (unsigned)findings->count_by_severity[DOCTOR_UNSAFE],
+                 (unsigned)findings->count_by_severity[DOCTOR_WARNING],
+                 plural_suffix(findings->count_by_severity[DOCTOR_WARNING]),
+                 (unsigned)findings->count_by_severity[DOCTOR_NOTE],
+                 plural_suffix(findings->count_by_severity[DOCTOR_NOTE]),
+                 (unsigned)findings->count_by_severity[DOCTOR_FINE]);
 }
 
 /* ---- for a program ---- */
 
 /* JSON has severities in lower case. */
-static const char *word_of(enum doctor_severity severity)
+static const char *json_word_of_severity(enum doctor_severity severity)
 {
     return severity == DOCTOR_UNSAFE ? "unsafe" : severities[severity];
 }
 
-static int print_json(const struct doctor_finding *f)
+static int print_finding_json(const struct doctor_finding *f)
 {
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_text(&j, "severity", word_of(f->severity));
-    cli_json_text(&j, "rule", f->rule);
+    cli_json_text(&j, "severity", json_word_of_severity(f->severity));
+    cli_json_text(&j, "rule", f->rule_id);
     if (f->address[0])
         cli_json_text(&j, "address", f->address);
     cli_json_text(&j, "found", f->text);
@@ -106,11 +107,11 @@ static int print_json_summary(const struct doctor_facts *facts,
 
     cli_json_init(&j);
     cli_json_text(&j, "topology", topologies[facts->topology]);
-    cli_json_integer(&j, "servers", facts->count);
-    cli_json_integer(&j, "reached", count_reached(facts));
+    cli_json_integer(&j, "servers", facts->servers_count);
+    cli_json_integer(&j, "reached", count_servers_reached(facts));
     for (int i = DOCTOR_SEVERITIES - 1; i >= DOCTOR_FINE; i--)
-        cli_json_integer(&j, word_of((enum doctor_severity)i),
-                         findings->by[i]);
+        cli_json_integer(&j, json_word_of_severity((enum doctor_severity)i),
+                         findings->count_by_severity[i]);
     return cli_json_print(&j);
 }
 
@@ -122,8 +123,8 @@ static int print_finding(const struct cli_common *common,
     if (f->severity == DOCTOR_FINE && !common->is_verbose)
         return CLI_CONTINUE;
     if (common->is_json)
-        return print_json(f);
-    print_line(f);
+        return print_finding_json(f);
+    print_finding_line(f);
     return CLI_CONTINUE;
 }
 

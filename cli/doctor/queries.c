@@ -10,36 +10,36 @@
 #include <string.h>
 
 const struct doctor_query doctor_queries[] = {
-    {TO_ALL, "INFO", .permission = MAY_INFO, .read = doctor_read_lines},
+    {TO_ALL, "INFO", .permission = MAY_INFO, .read_reply = doctor_read_lines},
     {TO_ALL, "PING", .permission = MAY_PING},
 
     {TO_NODE, "CONFIG GET save", .permission = MAY_CONFIG, .fact = FACT_SAVE,
-     .read = doctor_read_config},
+     .read_reply = doctor_read_config},
     {TO_NODE, "CONFIG GET maxmemory-policy", .fact = FACT_POLICY,
-     .read = doctor_read_config},
+     .read_reply = doctor_read_config},
     {TO_NODE, "CONFIG GET maxmemory", .fact = FACT_MAXMEMORY,
-     .read = doctor_read_config},
+     .read_reply = doctor_read_config},
     {TO_NODE, "CONFIG GET appendfsync", .fact = FACT_FSYNC,
-     .read = doctor_read_config},
+     .read_reply = doctor_read_config},
     {TO_NODE, "CONFIG GET min-slaves-to-write", .fact = FACT_MIN_REPLICAS,
-     .read = doctor_read_config},
+     .read_reply = doctor_read_config},
     {TO_NODE, "CONFIG GET slave-read-only", .fact = FACT_READ_ONLY,
-     .read = doctor_read_config},
+     .read_reply = doctor_read_config},
     {TO_NODE, "CONFIG GET timeout", .fact = FACT_IDLE_TIMEOUT,
-     .read = doctor_read_config},
+     .read_reply = doctor_read_config},
     {TO_NODE, "CONFIG GET tcp-keepalive", .fact = FACT_KEEPALIVE,
-     .read = doctor_read_config},
+     .read_reply = doctor_read_config},
     {TO_NODE, "CONFIG GET lua-time-limit", .fact = FACT_BUSY_MS,
-     .read = doctor_read_config},
+     .read_reply = doctor_read_config},
     {TO_NODE, "CONFIG GET maxclients", .fact = FACT_MAXCLIENTS,
-     .read = doctor_read_config},
+     .read_reply = doctor_read_config},
     {TO_CLUSTER_NODE, "CONFIG GET cluster-require-full-coverage",
-     .fact = FACT_FULL_COVERAGE, .read = doctor_read_config},
+     .fact = FACT_FULL_COVERAGE, .read_reply = doctor_read_config},
     {TO_CLUSTER_NODE, "CONFIG GET cluster-node-timeout",
-     .fact = FACT_NODE_TIMEOUT, .read = doctor_read_config},
+     .fact = FACT_NODE_TIMEOUT, .read_reply = doctor_read_config},
 
-    {TO_NODE, "ACL WHOAMI", .fact = FACT_ACL_USER, .read = doctor_read_text},
-    {TO_NODE, "ACL GETUSER USER", .read = doctor_read_user},
+    {TO_NODE, "ACL WHOAMI", .fact = FACT_ACL_USER, .read_reply = doctor_read_text},
+    {TO_NODE, "ACL GETUSER USER", .read_reply = doctor_read_user},
 
     {TO_NODE, "EVALSHA 0000000000000000000000000000000000000000 0",
      .permission = MAY_EVALSHA},
@@ -68,21 +68,21 @@ const struct doctor_query doctor_queries[] = {
     {TO_ALL, "TIME", .permission = MAY_TIME},
 
     /* Its id, before what it says of all nodes. */
-    {TO_CLUSTER_NODE, "CLUSTER MYID", .fact = FACT_ID, .read = doctor_read_text},
-    {TO_CLUSTER_NODE, "CLUSTER INFO", .read = doctor_read_lines},
+    {TO_CLUSTER_NODE, "CLUSTER MYID", .fact = FACT_ID, .read_reply = doctor_read_text},
+    {TO_CLUSTER_NODE, "CLUSTER INFO", .read_reply = doctor_read_lines},
     {TO_CLUSTER_NODE, "CLUSTER SLOTS", .permission = MAY_CLUSTER_SLOTS,
-     .read = doctor_read_slots},
+     .read_reply = doctor_read_slots},
     {TO_CLUSTER_NODE, "CLUSTER NODES", .fact = FACT_FAILED_NODES,
-     .read = doctor_read_nodes},
+     .read_reply = doctor_read_nodes},
     {TO_CLUSTER_NODE, "PUBSUB SHARDNUMSUB 0", .permission = MAY_SHARDNUMSUB},
 
-    {TO_SENTINEL, "SENTINEL MYID", .fact = FACT_ID, .read = doctor_read_text},
+    {TO_SENTINEL, "SENTINEL MYID", .fact = FACT_ID, .read_reply = doctor_read_text},
     {TO_SENTINEL, "SENTINEL MASTER MASTER", .permission = MAY_SENTINEL_MASTER,
-     .fact = FACT_MASTER, .read = doctor_read_master},
-    {TO_SENTINEL, "SENTINEL REPLICAS MASTER", .read = doctor_read_replicas},
-    {TO_SENTINEL, "SENTINEL SENTINELS MASTER", .read = doctor_read_sentinels},
+     .fact = FACT_MASTER, .read_reply = doctor_read_master},
+    {TO_SENTINEL, "SENTINEL REPLICAS MASTER", .read_reply = doctor_read_replicas},
+    {TO_SENTINEL, "SENTINEL SENTINELS MASTER", .read_reply = doctor_read_sentinels},
     {TO_SENTINEL, "SENTINEL CKQUORUM MASTER", .fact = FACT_CKQUORUM,
-     .read = doctor_read_text},
+     .read_reply = doctor_read_text},
 
     {TO_NODE, "SUBSCRIBE CHANNEL", .permission = MAY_SUBSCRIBE},
     {TO_CLUSTER_NODE, "SSUBSCRIBE CHANNEL", .permission = MAY_SSUBSCRIBE},
@@ -107,7 +107,7 @@ bool doctor_query_is_for(const struct doctor_query *q,
     if (!facts->is_tracking &&
         (q->permission == MAY_TRACKING || q->permission == MAY_CACHING))
         return false;
-    return (q->who & kind) != 0;
+    return (q->targets & kind) != 0;
 }
 
 static struct hf_resp_arg argument_for_word(const char *word, size_t len,
@@ -118,8 +118,8 @@ static struct hf_resp_arg argument_for_word(const char *word, size_t len,
     } table[] = {
         {"KEY", names->key},
         {"CHANNEL", names->channel},
-        {"SCRATCH", names->scratch},
-        {"SCRATCH-CHANNEL", names->scratch_channel},
+        {"SCRATCH", names->unused_key},
+        {"SCRATCH-CHANNEL", names->unused_channel},
         {"USER", names->user},
         {"MASTER", names->master},
     };
@@ -139,7 +139,7 @@ size_t doctor_query_words(const struct doctor_query *q,
 {
     size_t argc = 0;
     /* "SENTINEL MASTER MASTER": the second word belongs to the command. */
-    size_t literal = q->who == TO_SENTINEL ? 2 : 1;
+    size_t literal = q->targets == TO_SENTINEL ? 2 : 1;
 
     for (const char *at = q->words; *at && argc < DOCTOR_WORDS_MAX; argc++) {
         size_t len = strcspn(at, " ");
@@ -152,8 +152,8 @@ size_t doctor_query_words(const struct doctor_query *q,
 }
 
 /* The reply to CKQUORUM is an error if there is no quorum. */
-static bool is_wanted(const struct doctor_query *q,
-                      struct hf_resp_value reply)
+static bool is_reply_readable(const struct doctor_query *q,
+                              struct hf_resp_value reply)
 {
     return !hf_resp_is_error(reply) ||
            (q->fact == FACT_CKQUORUM && hf_resp_error_is(reply, "NOQUORUM"));
@@ -166,9 +166,9 @@ void doctor_query_read(const struct doctor_query *q,
     struct doctor_reply reply = {value, q->fact, s, facts};
 
     if (q->permission)
-        s->may[q->permission] = doctor_answer_read(value);
-    if (q->read && is_wanted(q, value))
-        q->read(&reply);
+        s->permissions[q->permission] = doctor_answer_read(value);
+    if (q->read_reply && is_reply_readable(q, value))
+        q->read_reply(&reply);
 }
 
 char *doctor_channel(const char *name)

@@ -13,18 +13,18 @@
 struct doctor_query_names {
     const char *key;            /* of the lock, or the scratch name */
     const char *channel;        /* its channel */
-    const char *scratch;        /* a random name that is not used */
-    const char *scratch_channel;
+    const char *unused_key;     /* a random name that is not used */
+    const char *unused_channel;
     const char *user;           /* whose ACL counts */
     const char *master;         /* the name that sentinels have for it */
 };
 
 struct doctor_query {
-    unsigned who;               /* a sum of TO_* */
+    unsigned targets;           /* a sum of TO_* */
     const char *words;          /* parted by spaces */
     enum doctor_permission permission;  /* that it tries */
     enum doctor_fact fact;      /* the requested fact; FACT_NONE: several */
-    doctor_reader *read;        /* reads a reply that is not an error; may be NULL */
+    doctor_reader *read_reply;  /* reads a reply that is not an error; may be NULL */
 };
 
 enum {

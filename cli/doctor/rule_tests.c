@@ -13,8 +13,8 @@
 bool doctor_is_refused(const struct doctor_server *s,
                        enum doctor_permission permission)
 {
-    return s->may[permission].is == MAY_NO_COMMAND ||
-           s->may[permission].is == MAY_UNKNOWN;
+    return s->permissions[permission].permission == MAY_NO_COMMAND ||
+           s->permissions[permission].permission == MAY_UNKNOWN;
 }
 
 /* Decides as routing does: the first node that replies is used. */
@@ -24,8 +24,8 @@ bool doctor_is_sharded(const struct doctor_facts *facts)
         return false;
     if (facts->sharded == HF_SHARDED_ON)
         return true;
-    for (uint32_t i = 0; i < facts->count; i++)
-        if (facts->servers[i]->may[MAY_SHARDNUMSUB].is == MAY_PERMITTED)
+    for (uint32_t i = 0; i < facts->servers_count; i++)
+        if (facts->servers[i]->permissions[MAY_SHARDNUMSUB].permission == MAY_PERMITTED)
             return true;
     return false;
 }
@@ -43,8 +43,8 @@ int64_t doctor_replica_count(const struct doctor_facts *facts,
     int64_t connected = 0, known = 0;
 
     (void)doctor_fact_number(master, FACT_REPLICAS, &connected);
-    for (uint32_t i = 0; i < facts->count; i++) {
-        int index = facts->servers[i]->master;
+    for (uint32_t i = 0; i < facts->servers_count; i++) {
+        int index = facts->servers[i]->master_index;
 
         known += index >= 0 && facts->servers[index] == master;
     }
@@ -63,7 +63,7 @@ enum doctor_verdict doctor_verdict_found(struct doctor_case *c, const char *form
     va_list list;
 
     va_start(list, format);
-    (void)vsnprintf(c->text, sizeof c->text, format, list);
+    (void)vsnprintf(c->value_text, sizeof c->value_text, format, list);
     va_end(list);
     return VERDICT_FOUND;
 }
@@ -73,26 +73,26 @@ enum doctor_verdict doctor_verdict_fine(struct doctor_case *c, const char *forma
     va_list list;
 
     va_start(list, format);
-    (void)vsnprintf(c->text, sizeof c->text, format, list);
+    (void)vsnprintf(c->value_text, sizeof c->value_text, format, list);
     va_end(list);
     return VERDICT_FINE;
 }
 
 enum doctor_verdict doctor_verdict_unseen(struct doctor_case *c, const char *what)
 {
-    (void)snprintf(c->text, sizeof c->text, "%s", what);
+    (void)snprintf(c->value_text, sizeof c->value_text, "%s", what);
     return VERDICT_UNSEEN;
 }
 
 static enum doctor_verdict verdict_if_unknown(struct doctor_case *c)
 {
-    return c->rule->unseen ? doctor_verdict_unseen(c, c->rule->unseen) : VERDICT_NONE;
+    return c->rule->unseen_text ? doctor_verdict_unseen(c, c->rule->unseen_text) : VERDICT_NONE;
 }
 
 /* ---- the text of a row ---- */
 
 /* Counts as routing does. */
-static int64_t wanted_replicas(const struct doctor_case *c)
+static int64_t replicas_wanted(const struct doctor_case *c)
 {
     int64_t known = doctor_replica_count(c->facts, c->server);
 
@@ -110,7 +110,7 @@ static int64_t rule_limit(const struct doctor_case *c)
     case LIMIT_RENEWAL_S:
         return doctor_renewal_interval_ms(c->facts) / 1000;
     case LIMIT_REPLICAS:
-        return wanted_replicas(c);
+        return replicas_wanted(c);
     default:
         return c->rule->limit;
     }
@@ -118,7 +118,7 @@ static int64_t rule_limit(const struct doctor_case *c)
 
 #define DIGITS_MAX 24   /* of a 64-bit number */
 
-static const char *digits_of(char digits[DIGITS_MAX], int64_t n)
+static const char *write_digits(char digits[DIGITS_MAX], int64_t n)
 {
     (void)snprintf(digits, DIGITS_MAX, "%" PRId64, n);
     return digits;
@@ -132,11 +132,11 @@ static const char *expand_placeholder(const struct doctor_case *c, const char *b
     case 's':
         return strcmp(value, "1") == 0 ? "" : "s";
     case 'l':
-        return digits_of(digits, rule_limit(c));
+        return write_digits(digits, rule_limit(c));
     case 'b':
-        return digits_of(digits, doctor_renewal_interval_ms(c->facts));
+        return write_digits(digits, doctor_renewal_interval_ms(c->facts));
     case 'w':
-        return c->server->may[c->rule->may[0]].words;
+        return c->server->permissions[c->rule->permissions[0]].error_text;
     default:
         return value;
     }
@@ -147,14 +147,14 @@ static enum doctor_verdict write_verdict(struct doctor_case *c, bool is_fine,
                                          const char *value)
 {
     const char *at =
-        is_fine && c->rule->fine ? c->rule->fine : c->rule->found;
+        is_fine && c->rule->fine_text ? c->rule->fine_text : c->rule->found_text;
     char digits[DIGITS_MAX];
 
-    for (size_t len = 0; *at && len < sizeof c->text;) {
+    for (size_t len = 0; *at && len < sizeof c->value_text;) {
         int plain = (int)strcspn(at, "{");
         const char *brace = at + plain, *end = strchr(brace, '}');
 
-        len += (size_t)snprintf(c->text + len, sizeof c->text - len, "%.*s%s",
+        len += (size_t)snprintf(c->value_text + len, sizeof c->value_text - len, "%.*s%s",
                                 plain, at,
                                 end ? expand_placeholder(c, brace, value, digits) : "");
         at = end ? end + 1 : brace;
@@ -166,13 +166,13 @@ static enum doctor_verdict write_verdict(struct doctor_case *c, bool is_fine,
 
 enum doctor_verdict doctor_test_equals(struct doctor_case *c)
 {
-    const char *text = c->server->fact[c->rule->fact];
+    const char *text = c->server->facts[c->rule->fact];
 
-    return text ? write_verdict(c, strcmp(text, c->rule->good) == 0, text)
+    return text ? write_verdict(c, strcmp(text, c->rule->good_value) == 0, text)
                 : verdict_if_unknown(c);
 }
 
-static bool get_number(const struct doctor_case *c, int64_t *out)
+static bool read_tested_number(const struct doctor_case *c, int64_t *out)
 {
     if (c->rule->measure)
         return c->rule->measure(c, out);
@@ -186,9 +186,9 @@ static enum doctor_verdict test_range(struct doctor_case *c, int64_t least,
     char digits[DIGITS_MAX];
     int64_t n;
 
-    if (!get_number(c, &n))
+    if (!read_tested_number(c, &n))
         return verdict_if_unknown(c);
-    return write_verdict(c, n >= least && n <= most, digits_of(digits, n));
+    return write_verdict(c, n >= least && n <= most, write_digits(digits, n));
 }
 
 enum doctor_verdict doctor_test_at_least(struct doctor_case *c)
@@ -210,13 +210,13 @@ enum doctor_verdict doctor_test_outside(struct doctor_case *c)
 {
     int64_t n;
 
-    return get_number(c, &n) && n == 0 ? test_range(c, 0, 0)
+    return read_tested_number(c, &n) && n == 0 ? test_range(c, 0, 0)
                                        : test_range(c, rule_limit(c) + 1, INT64_MAX);
 }
 
 /* Messages are sharded, plain, or, with sharded=both, both. */
-static bool is_needed(const struct doctor_facts *facts,
-                      enum doctor_permission permission)
+static bool is_permission_needed(const struct doctor_facts *facts,
+                                 enum doctor_permission permission)
 {
     switch (permission) {
     case MAY_SPUBLISH:
@@ -231,12 +231,12 @@ static bool is_needed(const struct doctor_facts *facts,
 }
 
 /* Other rules report that a key, a channel or every write is refused. */
-static enum doctor_verdict permits(struct doctor_case *c,
-                                   enum doctor_permission permission)
+static enum doctor_verdict test_permission(struct doctor_case *c,
+                                           enum doctor_permission permission)
 {
     const char *name = doctor_permission_names[permission];
 
-    switch (c->server->may[permission].is) {
+    switch (c->server->permissions[permission].permission) {
     case MAY_NOT_SEEN:
         return doctor_verdict_unseen(c, name);
     case MAY_NO_COMMAND:
@@ -253,28 +253,28 @@ enum doctor_verdict doctor_test_permits(struct doctor_case *c)
     const struct doctor_rule *rule = c->rule;
     enum doctor_verdict verdict = VERDICT_FINE;
 
-    for (int i = 0; i < DOCTOR_RULE_PERMISSIONS && rule->may[i]; i++) {
-        enum doctor_permission permission = rule->may[i];
+    for (int i = 0; i < DOCTOR_RULE_PERMISSIONS && rule->permissions[i]; i++) {
+        enum doctor_permission permission = rule->permissions[i];
 
-        if (is_needed(c->facts, permission) &&
-            (verdict = permits(c, permission)) != VERDICT_FINE)
+        if (is_permission_needed(c->facts, permission) &&
+            (verdict = test_permission(c, permission)) != VERDICT_FINE)
             return verdict;
     }
-    return rule->fine ? doctor_verdict_fine(c, "%s", rule->fine) : verdict;
+    return rule->fine_text ? doctor_verdict_fine(c, "%s", rule->fine_text) : verdict;
 }
 
 enum doctor_verdict doctor_test_answers(struct doctor_case *c)
 {
-    const struct doctor_answer *answer = &c->server->may[c->rule->may[0]];
+    const struct doctor_answer *answer = &c->server->permissions[c->rule->permissions[0]];
 
-    if (answer->is == MAY_NOT_SEEN)
+    if (answer->permission == MAY_NOT_SEEN)
         return verdict_if_unknown(c);
-    return write_verdict(c, answer->is == MAY_PERMITTED, "");
+    return write_verdict(c, answer->permission == MAY_PERMITTED, "");
 }
 
 enum doctor_verdict doctor_test_always(struct doctor_case *c)
 {
-    const char *fact = c->rule->fact ? c->server->fact[c->rule->fact] : "";
+    const char *fact = c->rule->fact ? c->server->facts[c->rule->fact] : "";
 
     return c->rule->measure ? test_range(c, 1, 0) : write_verdict(c, false, fact);
 }

@@ -46,7 +46,7 @@ struct doctor_case {
     const struct doctor_rule *rule;
     const struct doctor_facts *facts;
     const struct doctor_server *server;
-    char text[DOCTOR_TEXT_MAX]; /* the value, or why it is unknown */
+    char value_text[DOCTOR_TEXT_MAX]; /* the value, or why it is unknown */
 };
 
 /* Values in place of a limit that is computed. */
@@ -63,25 +63,25 @@ struct doctor_rule {
     enum doctor_severity severity;
     enum doctor_scope scope;
     enum doctor_verdict (*test)(struct doctor_case *c);
-    bool (*when)(const struct doctor_case *c);  /* NULL: always */
+    bool (*applies_when)(const struct doctor_case *c); /* NULL: always */
 
     /* What a shared test looks at: one of these. */
     enum doctor_fact fact;
     bool (*measure)(const struct doctor_case *c, int64_t *out); /* false: the
                                                 rule does not apply here */
-    unsigned char may[DOCTOR_RULE_PERMISSIONS]; /* up to MAY_NONE */
+    unsigned char permissions[DOCTOR_RULE_PERMISSIONS]; /* up to MAY_NONE */
 
     /* What it compares that with: one of these. */
-    const char *good;
+    const char *good_value;
     int64_t limit;              /* or LIMIT_* */
 
     /* What it says, with in braces
      *   {}       the value       {s}      nothing if it is 1, else an s
      *   {limit}  the limit       {beat}   ms from one renewal to the next
      *   {words}  of the server's error */
-    const char *fine;           /* NULL: the same as `found` */
-    const char *found;
-    const char *unseen;         /* NULL: an unknown fact is not judged */
+    const char *fine_text;      /* NULL: the same as `found_text` */
+    const char *found_text;
+    const char *unseen_text;    /* NULL: an unknown fact is not judged */
 
     const char *meaning;
     const char *advice;
@@ -92,14 +92,14 @@ extern const struct doctor_rule doctor_rules_topology[];
 
 /* The shared tests. The check passes if
  *
- * doctor_test_equals   - the fact is `good`.
+ * doctor_test_equals   - the fact is `good_value`.
  * doctor_test_at_least - it is a number of at least `limit`. doctor_test_at_most - of at most
  *   `limit`.
  * doctor_test_within   - it is a number from 1 to `limit`.
  * doctor_test_outside  - it is 0, or a number above `limit`.
- * doctor_test_permits  - the server permits each of `may` that is needed.
+ * doctor_test_permits  - the server permits each of `permissions` that is needed.
  * doctor_test_answers  - it replies to may[0] without an error.
- * doctor_test_always   - never: `when` (or `measure`) has found the problem. */
+ * doctor_test_always   - never: `applies_when` (or `measure`) has found the problem. */
 enum doctor_verdict doctor_test_equals(struct doctor_case *c);
 enum doctor_verdict doctor_test_at_least(struct doctor_case *c);
 enum doctor_verdict doctor_test_at_most(struct doctor_case *c);
@@ -109,7 +109,7 @@ enum doctor_verdict doctor_test_permits(struct doctor_case *c);
 enum doctor_verdict doctor_test_answers(struct doctor_case *c);
 enum doctor_verdict doctor_test_always(struct doctor_case *c);
 
-/* Verdicts of other tests: as printf into c->text. */
+/* Verdicts of other tests: as printf into c->value_text. */
 enum doctor_verdict doctor_verdict_found(struct doctor_case *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 enum doctor_verdict doctor_verdict_fine(struct doctor_case *c, const char *format, ...)

@@ -41,24 +41,24 @@
 /* Bytes of one reply. CLUSTER NODES of a thousand nodes has a tenth of it. */
 #define REPLY_MAX (4u << 20)
 
-struct target;
+struct visit_target;
 
-struct query {
+struct target_query {
     struct hf_request request;
-    struct target *target;
-    const struct doctor_query *what;     /* NULL: the time */
+    struct visit_target *target;
+    const struct doctor_query *doctor_query; /* NULL: the time */
     bool is_under_way;
 };
 
-struct target {
+struct visit_target {
     struct visit *visit;
     struct doctor_server *server;
     struct hf_link *link;       /* NULL: cancelled */
     struct hf_tls_context *tls;
     bool is_connected;
-    bool is_lost;               /* VISIT-2 */
-    int64_t sent_us;
-    struct query queries[QUERIES_MAX];
+    bool is_connection_lost;    /* VISIT-2 */
+    int64_t time_sent_us;
+    struct target_query queries[QUERIES_MAX];
 };
 
 struct visit {
@@ -69,12 +69,12 @@ struct visit {
     struct hf_waiter waiter;
     uint32_t pending;
     uint32_t count;
-    struct target *targets[DOCTOR_SERVERS_MAX];
+    struct visit_target *targets[DOCTOR_SERVERS_MAX];
 };
 
 /* ---- answers ---- */
 
-static int64_t wall_us(void)
+static int64_t wall_clock_us(void)
 {
     struct timeval now;
 
@@ -84,10 +84,10 @@ static int64_t wall_us(void)
 
 /* The server read its clock between our request and its answer; we assume,
  * halfway. */
-static void take_time(struct target *t, struct hf_resp_value reply)
+static void read_clock_reply(struct visit_target *t, struct hf_resp_value reply)
 {
     struct doctor_clock *clock = &t->server->clock;
-    int64_t round_trip_us = hf_clock_us() - t->sent_us;
+    int64_t round_trip_us = hf_clock_us() - t->time_sent_us;
     int64_t us;
 
     if (!doctor_time_read(reply, &us) ||
@@ -95,28 +95,28 @@ static void take_time(struct target *t, struct hf_resp_value reply)
         return;
     clock->is_known = true;
     clock->round_trip_us = round_trip_us;
-    clock->ahead_us = us - (wall_us() - round_trip_us / 2);
+    clock->ahead_us = us - (wall_clock_us() - round_trip_us / 2);
 }
 
-static void take_answer(struct target *t, const struct query *query,
+static void read_answer(struct visit_target *t, const struct target_query *query,
                         struct hf_resp_value reply)
 {
     t->server->is_reached = true;
-    if (!query->what)
-        take_time(t, reply);
+    if (!query->doctor_query)
+        read_clock_reply(t, reply);
     else
-        doctor_query_read(query->what, t->visit->facts, t->server, reply);
+        doctor_query_read(query->doctor_query, t->visit->facts, t->server, reply);
 }
 
-static void on_answer(struct hf_request *request, enum hf_outcome outcome,
-                      struct hf_resp_value reply)
+static void on_query_done(struct hf_request *request, enum hf_outcome outcome,
+                          struct hf_resp_value reply)
 {
-    struct query *query = HF_OWNER_OF(request, struct query, request);
+    struct target_query *query = HF_OWNER_OF(request, struct target_query, request);
     struct visit *a = query->target->visit;
 
     query->is_under_way = false;
     if (outcome == HF_ANSWERED)
-        take_answer(query->target, query, reply);
+        read_answer(query->target, query, reply);
     if (--a->pending == 0)
         hf_waiter_wake(&a->waiter);
 }
@@ -125,17 +125,17 @@ static void on_answer(struct hf_request *request, enum hf_outcome outcome,
 
 static void on_trace(void *ctx, const struct hf_trace *trace)
 {
-    struct target *t = ctx;
+    struct visit_target *t = ctx;
 
     if (trace->kind != HF_TRACE_LOST && trace->kind != HF_TRACE_CONNECTED)
         return;
-    t->is_lost = t->is_lost || trace->kind == HF_TRACE_LOST;
+    t->is_connection_lost = t->is_connection_lost || trace->kind == HF_TRACE_LOST;
     t->is_connected = t->is_connected || trace->kind == HF_TRACE_CONNECTED;
     hf_waiter_wake(&t->visit->waiter);
 }
 
-static void url_of(struct hf_url *url, const struct visit *a,
-                   const struct doctor_server *s)
+static void make_url_of_server(struct hf_url *url, const struct visit *a,
+                               const struct doctor_server *s)
 {
     const struct hf_seeds *seeds = a->plan->seeds;
 
@@ -144,7 +144,7 @@ static void url_of(struct hf_url *url, const struct visit *a,
         hf_url_set_server(url, s->host, s->port, s->is_sentinel ? seeds : NULL);
 }
 
-static hf_status open_link(struct target *t, const struct hf_url *url,
+static hf_status open_link(struct visit_target *t, const struct hf_url *url,
                            struct hf_error *err)
 {
     struct hf_link_options options;
@@ -169,17 +169,17 @@ static hf_status open_link(struct target *t, const struct hf_url *url,
     return rc;
 }
 
-static void free_target(struct target *t)
+static void free_target(struct visit_target *t)
 {
     hf_link_free(t->link);
     hf_tls_context_free(t->tls);
     free(t);
 }
 
-static hf_status target_new(struct target **out, struct visit *a, struct doctor_server *s,
+static hf_status new_target(struct visit_target **out, struct visit *a, struct doctor_server *s,
                             struct hf_error *err)
 {
-    struct target *t = calloc(1, sizeof *t);
+    struct visit_target *t = calloc(1, sizeof *t);
     struct hf_url url;
     hf_status rc;
 
@@ -189,8 +189,8 @@ static hf_status target_new(struct target **out, struct visit *a, struct doctor_
     t->visit = a;
     t->server = s;
     for (size_t i = 0; i < QUERIES_MAX; i++)
-        t->queries[i] = (struct query){.request.done = on_answer, .target = t};
-    url_of(&url, a, s);
+        t->queries[i] = (struct target_query){.request.done = on_query_done, .target = t};
+    make_url_of_server(&url, a, s);
     rc = open_link(t, &url, err);
     explicit_bzero(&url, sizeof url);
     if (rc < 0)
@@ -202,8 +202,8 @@ static hf_status target_new(struct target **out, struct visit *a, struct doctor_
 
 static hf_status add_target(struct visit *a, struct doctor_server *s, struct hf_error *err)
 {
-    struct target *t;
-    hf_status rc = target_new(&t, a, s, err);
+    struct visit_target *t;
+    hf_status rc = new_target(&t, a, s, err);
 
     if (rc == HF_OK)
         a->targets[a->count++] = t;
@@ -212,7 +212,7 @@ static hf_status add_target(struct visit *a, struct doctor_server *s, struct hf_
 
 /* ---- requests ---- */
 
-static void submit_query(struct target *t, struct query *query,
+static void submit_query(struct visit_target *t, struct target_query *query,
                          const struct hf_resp_arg *argv, size_t argc,
                          int64_t deadline_ms)
 {
@@ -222,49 +222,49 @@ static void submit_query(struct target *t, struct query *query,
     t->visit->pending++;
 }
 
-static void submit_question(struct target *t, size_t index,
-                            int64_t deadline_ms)
+static void submit_doctor_query(struct visit_target *t, size_t index,
+                                int64_t deadline_ms)
 {
-    struct query *query = &t->queries[index];
+    struct target_query *query = &t->queries[index];
     struct hf_resp_arg argv[DOCTOR_WORDS_MAX];
 
-    query->what = &doctor_queries[index];
+    query->doctor_query = &doctor_queries[index];
     query->request.is_acknowledged_by_push =
-        doctor_query_subscribes(query->what) &&
+        doctor_query_subscribes(query->doctor_query) &&
         hf_link_protocol(t->link) == 3;
     submit_query(t, query, argv,
-                 doctor_query_words(query->what, &t->visit->names, argv),
+                 doctor_query_words(query->doctor_query, &t->visit->names, argv),
                  deadline_ms);
 }
 
-static bool is_wanted(const struct target *t, const struct doctor_query *q)
+static bool is_query_wanted(const struct visit_target *t, const struct doctor_query *q)
 {
     return doctor_query_is_for(q, t->visit->facts, t->server) &&
            (!t->visit->plan->queries_info_alone || q->permission == MAY_INFO);
 }
 
-static void submit_questions(struct target *t, bool subscribes,
-                             int64_t deadline_ms)
+static void submit_doctor_queries(struct visit_target *t, bool subscribes,
+                                  int64_t deadline_ms)
 {
     for (size_t i = 0; i < doctor_query_count; i++)
         if (doctor_query_subscribes(&doctor_queries[i]) == subscribes &&
-            is_wanted(t, &doctor_queries[i]))
-            submit_question(t, i, deadline_ms);
+            is_query_wanted(t, &doctor_queries[i]))
+            submit_doctor_query(t, i, deadline_ms);
 }
 
-static void submit_time(struct target *t, int64_t deadline_ms)
+static void submit_time_query(struct visit_target *t, int64_t deadline_ms)
 {
     static const struct hf_resp_arg argv[] = {{"TIME", 4}};
-    struct query *query = &t->queries[0];
+    struct target_query *query = &t->queries[0];
 
-    query->what = NULL;
+    query->doctor_query = NULL;
     query->request.is_acknowledged_by_push = false;
-    t->sent_us = hf_clock_us();
+    t->time_sent_us = hf_clock_us();
     submit_query(t, query, argv, 1, deadline_ms);
 }
 
 /* Cancels requests that a lost server will not answer. */
-static void give_up(struct target *t)
+static void cancel_pending_queries(struct visit_target *t)
 {
     for (size_t i = 0; i < QUERIES_MAX; i++) {
         if (!t->queries[i].is_under_way)
@@ -273,56 +273,56 @@ static void give_up(struct target *t)
         t->queries[i].is_under_way = false;
         t->visit->pending--;
     }
-    (void)snprintf(t->server->trouble, sizeof t->server->trouble, "%s",
+    (void)snprintf(t->server->connect_error, sizeof t->server->connect_error, "%s",
                    hf_link_error(t->link)->text);
     hf_link_free(t->link);
     t->link = NULL;
 }
 
-static void give_up_lost(struct visit *a)
+static void cancel_queries_of_lost(struct visit *a)
 {
     for (uint32_t i = 0; i < a->count; i++)
-        if (a->targets[i]->is_lost && a->targets[i]->link)
-            give_up(a->targets[i]);
+        if (a->targets[i]->is_connection_lost && a->targets[i]->link)
+            cancel_pending_queries(a->targets[i]);
 }
 
 /* Waits until every request is answered, lost or late. The loop is locked
  * before and after. */
-static void await_answers(struct visit *a)
+static void wait_for_answers(struct visit *a)
 {
-    give_up_lost(a);
+    cancel_queries_of_lost(a);
     while (a->pending > 0) {
         hf_loop_wait(&a->waiter);
         hf_waiter_init(&a->waiter, a->loop);
         hf_loop_lock(a->loop);
-        give_up_lost(a);
+        cancel_queries_of_lost(a);
     }
 }
 
-enum step { EVERYTHING, THE_TIME, TO_SUBSCRIBE };
+enum visit_step { QUERY_EVERYTHING, QUERY_TIME, QUERY_SUBSCRIPTIONS };
 
-static void query_all(struct visit *a, uint32_t first, enum step step,
-                      int64_t timeout_ms)
+static void submit_step_to_all(struct visit *a, uint32_t first, enum visit_step step,
+                               int64_t timeout_ms)
 {
     int64_t deadline_ms = hf_clock_ms() + timeout_ms;
 
     for (uint32_t i = first; i < a->count; i++) {
-        struct target *t = a->targets[i];
+        struct visit_target *t = a->targets[i];
 
         if (!t->link)
             continue;
-        if (step == THE_TIME)
-            submit_time(t, deadline_ms);
+        if (step == QUERY_TIME)
+            submit_time_query(t, deadline_ms);
         else
-            submit_questions(t, step == TO_SUBSCRIBE, deadline_ms);
+            submit_doctor_queries(t, step == QUERY_SUBSCRIPTIONS, deadline_ms);
     }
-    await_answers(a);
+    wait_for_answers(a);
 }
 
-static void note_end_of_round(struct target *t)
+static void set_error_if_not_reached(struct visit_target *t)
 {
-    if (!t->server->is_reached && !t->server->trouble[0])
-        (void)snprintf(t->server->trouble, sizeof t->server->trouble,
+    if (!t->server->is_reached && !t->server->connect_error[0])
+        (void)snprintf(t->server->connect_error, sizeof t->server->connect_error,
                        "%s: no reply in time", t->server->address);
     if (t->link)
         t->server->protocol = hf_link_protocol(t->link);
@@ -333,31 +333,31 @@ static void query_round(struct visit *a, uint32_t first)
 {
     const struct doctor_visit_plan *plan = a->plan;
 
-    query_all(a, first, EVERYTHING,
-              plan->url->connect_timeout_ms + plan->timeout_ms);
+    submit_step_to_all(a, first, QUERY_EVERYTHING,
+                       plan->url->connect_timeout_ms + plan->timeout_ms);
     for (int i = 0; i < CLOCK_READINGS && !plan->queries_info_alone; i++)
-        query_all(a, first, THE_TIME, plan->timeout_ms);
+        submit_step_to_all(a, first, QUERY_TIME, plan->timeout_ms);
     for (uint32_t i = first; i < a->count; i++)
-        note_end_of_round(a->targets[i]);
+        set_error_if_not_reached(a->targets[i]);
     if (!plan->queries_info_alone)
-        query_all(a, first, TO_SUBSCRIBE, plan->timeout_ms);
+        submit_step_to_all(a, first, QUERY_SUBSCRIPTIONS, plan->timeout_ms);
 }
 
 /* ---- other servers at the same address (VISIT-4) ---- */
 
-static void await_connected(const struct target *t)
+static void wait_until_connected(const struct visit_target *t)
 {
     struct visit *a = t->visit;
 
     hf_link_want(t->link, true);
-    while (!t->is_connected && !t->is_lost) {
+    while (!t->is_connected && !t->is_connection_lost) {
         hf_loop_wait(&a->waiter);
         hf_waiter_init(&a->waiter, a->loop);
         hf_loop_lock(a->loop);
     }
 }
 
-static bool leads_elsewhere(const struct target *t, const struct target *first)
+static bool leads_to_other_process(const struct visit_target *t, const struct visit_target *first)
 {
     const char *run_id = hf_link_predecessor(t->link)->run_id;
     const char *known = hf_link_predecessor(first->link)->run_id;
@@ -365,19 +365,19 @@ static bool leads_elsewhere(const struct target *t, const struct target *first)
     return run_id[0] && known[0] && strcmp(run_id, known) != 0;
 }
 
-static void detect_several_processes(const struct target *first)
+static void detect_several_processes(const struct visit_target *first)
 {
     struct doctor_server *server = first->server;
     int64_t end_ms = hf_clock_ms() + first->visit->plan->url->connect_timeout_ms;
-    struct target *t;
+    struct visit_target *t;
 
     for (int i = 0; i < CONNECTIONS_MORE && first->link && !server->leads_to_several &&
                     hf_clock_ms() < end_ms;
          i++) {
-        if (target_new(&t, first->visit, server, NULL) < 0)
+        if (new_target(&t, first->visit, server, NULL) < 0)
             return; /* no memory: it was not seen */
-        await_connected(t);
-        server->leads_to_several = leads_elsewhere(t, first);
+        wait_until_connected(t);
+        server->leads_to_several = leads_to_other_process(t, first);
         free_target(t);
     }
 }
@@ -386,8 +386,8 @@ static void detect_several_processes(const struct target *first)
 
 /* The map of a cluster, or a sentinel, may name a server by another address than the
  * one that was queried. */
-static bool is_known_otherwise(const struct visit *a,
-                               const struct doctor_server *s)
+static bool is_visited_at_other_address(const struct visit *a,
+                                        const struct doctor_server *s)
 {
     for (uint32_t i = 0; i < a->count; i++) {
         struct doctor_server *visited = a->targets[i]->server;
@@ -397,22 +397,22 @@ static bool is_known_otherwise(const struct visit *a,
             continue;
         memcpy(visited->id, s->id, sizeof s->id);
         memcpy(visited->master_id, s->master_id, sizeof s->master_id);
-        visited->said = s->said;
+        visited->role_said_by_others = s->role_said_by_others;
         return true;
     }
     return false;
 }
 
-static void drop_server(struct doctor_facts *facts, uint32_t index)
+static void remove_server(struct doctor_facts *facts, uint32_t index)
 {
     struct doctor_server *s = facts->servers[index];
 
     for (int i = 0; i < DOCTOR_FACTS; i++)
-        free((char *)s->fact[i]);
+        free((char *)s->facts[i]);
     free(s);
-    facts->count--;
+    facts->servers_count--;
     memmove(&facts->servers[index], &facts->servers[index + 1],
-            (facts->count - index) * sizeof *facts->servers);
+            (facts->servers_count - index) * sizeof *facts->servers);
 }
 
 /* Adds targets for servers that have none yet: the n-th target is of the n-th
@@ -422,11 +422,11 @@ static hf_status add_targets(struct visit *a, struct hf_error *err)
     struct doctor_facts *facts = a->facts;
     hf_status rc = HF_OK;
 
-    while (a->count < facts->count && rc == HF_OK) {
+    while (a->count < facts->servers_count && rc == HF_OK) {
         struct doctor_server *s = facts->servers[a->count];
 
-        if (is_known_otherwise(a, s)) {
-            drop_server(facts, a->count);
+        if (is_visited_at_other_address(a, s)) {
+            remove_server(facts, a->count);
             continue;
         }
         cli_verbose("querying %s", s->address);
@@ -435,7 +435,7 @@ static hf_status add_targets(struct visit *a, struct hf_error *err)
     return rc;
 }
 
-static void add_lone(struct visit *a)
+static void add_standalone_server(struct visit *a)
 {
     const struct hf_url *url = a->plan->url;
     struct doctor_server *s =
@@ -447,7 +447,7 @@ static void add_lone(struct visit *a)
     (void)hf_url_address(url, s->address, sizeof s->address);
 }
 
-static void add_seeds(struct visit *a)
+static void add_servers_of_url(struct visit *a)
 {
     const struct hf_seeds *seeds = a->plan->seeds;
 
@@ -471,68 +471,68 @@ static bool is_master_of(const struct doctor_facts *facts,
                          const struct doctor_server *replica)
 {
     if (facts->topology != HF_CLUSTER)
-        return master->said == SAID_MASTER;
+        return master->role_said_by_others == SAID_MASTER;
     return replica->master_id[0] &&
            (strcmp(master->id, replica->master_id) == 0 ||
             doctor_fact_is(master, FACT_ID, replica->master_id));
 }
 
 /* Without sentinels, the role of each host is the one that it reports itself. */
-static void take_roles(struct doctor_facts *facts)
+static void use_reported_roles(struct doctor_facts *facts)
 {
-    for (uint32_t i = 0; i < facts->count; i++) {
+    for (uint32_t i = 0; i < facts->servers_count; i++) {
         struct doctor_server *s = facts->servers[i];
 
-        if (s->fact[FACT_ROLE])
-            s->said = doctor_is_master(s) ? SAID_MASTER : SAID_REPLICA;
+        if (s->facts[FACT_ROLE])
+            s->role_said_by_others = doctor_is_master(s) ? SAID_MASTER : SAID_REPLICA;
     }
 }
 
 static void find_masters(struct doctor_facts *facts)
 {
     if (facts->topology == HF_REPLICATED)
-        take_roles(facts);
-    for (uint32_t i = 0; i < facts->count; i++) {
+        use_reported_roles(facts);
+    for (uint32_t i = 0; i < facts->servers_count; i++) {
         struct doctor_server *s = facts->servers[i];
 
-        if (s->is_sentinel || s->said != SAID_REPLICA)
+        if (s->is_sentinel || s->role_said_by_others != SAID_REPLICA)
             continue;
-        for (uint32_t j = 0; j < facts->count && s->master < 0; j++)
+        for (uint32_t j = 0; j < facts->servers_count && s->master_index < 0; j++)
             if (j != i && !facts->servers[j]->is_sentinel &&
                 is_master_of(facts, facts->servers[j], s))
-                s->master = (int)j;
+                s->master_index = (int)j;
     }
 }
 
 /* ---- all of it ---- */
 
-struct scratch {
-    char name[64];
+struct scratch_names {
+    char unused_name[64];
     char *lock_channel;         /* of the lock that the user names */
-    char *scratch_channel;
+    char *unused_channel;
 };
 
-static bool choose_names(struct visit *a, struct scratch *scratch)
+static bool choose_names(struct visit *a, struct scratch_names *scratch)
 {
     const struct doctor_visit_plan *plan = a->plan;
     uint64_t random;
 
     (void)hf_random_bytes(&random, sizeof random);
-    (void)snprintf(scratch->name, sizeof scratch->name,
+    (void)snprintf(scratch->unused_name, sizeof scratch->unused_name,
                    "holdfast:doctor:%016" PRIx64, random);
-    scratch->scratch_channel = doctor_channel(scratch->name);
+    scratch->unused_channel = doctor_channel(scratch->unused_name);
     scratch->lock_channel =
-        doctor_channel(a->facts->name ? a->facts->name : scratch->name);
+        doctor_channel(a->facts->name ? a->facts->name : scratch->unused_name);
     a->names = (struct doctor_query_names){
-        .key = a->facts->name ? a->facts->name : scratch->name,
+        .key = a->facts->name ? a->facts->name : scratch->unused_name,
         .channel = scratch->lock_channel,
-        .scratch = scratch->name,
-        .scratch_channel = scratch->scratch_channel,
+        .unused_key = scratch->unused_name,
+        .unused_channel = scratch->unused_channel,
         .user = plan->url->login && plan->url->login->user[0] ? plan->url->login->user
                                                               : "default",
         .master = plan->seeds->master,
     };
-    return scratch->lock_channel && scratch->scratch_channel;
+    return scratch->lock_channel && scratch->unused_channel;
 }
 
 static hf_status query_rounds(struct visit *a, struct hf_error *err)
@@ -541,9 +541,9 @@ static hf_status query_rounds(struct visit *a, struct hf_error *err)
     uint32_t first = 0;
 
     if (a->plan->seeds->topology == HF_STANDALONE)
-        add_lone(a);
+        add_standalone_server(a);
     else
-        add_seeds(a);
+        add_servers_of_url(a);
     hf_loop_lock(a->loop);
     for (int i = 0; i < ROUNDS_MAX && rc == HF_OK; i++) {
         rc = add_targets(a, err);
@@ -567,7 +567,7 @@ hf_status doctor_visit(struct doctor_facts *facts, const struct doctor_visit_pla
 {
     const struct hf_loop_options options = {.size = sizeof options, .thread = false};
     struct visit *a = calloc(1, sizeof *a);
-    struct scratch scratch = {0};
+    struct scratch_names scratch = {0};
     hf_status rc = HF_E_NOMEM;
 
     if (!a)
@@ -583,7 +583,7 @@ hf_status doctor_visit(struct doctor_facts *facts, const struct doctor_visit_pla
         (void)hf_error_status(err, rc, "cannot make an event loop");
     hf_loop_free(a->loop);
     free(scratch.lock_channel);
-    free(scratch.scratch_channel);
+    free(scratch.unused_channel);
     free(a);
     return rc;
 }

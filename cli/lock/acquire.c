@@ -24,13 +24,13 @@ struct acquire_and_print {
     const char *name;
     struct cli_kind_options kind;
     int64_t lease_ms;           /* 0: not given */
-    struct cli_wait_options waiting;
+    struct cli_wait_options wait_options;
 
     struct cli_wait wait;
     struct hf_lock *lock;
     int64_t owner;
-    bool is_told;               /* its handle is printed: it stays held, and no
-                                   signal ends us otherwise than well */
+    bool is_handle_printed;     /* its handle is printed: it stays held, and no signal ends us
+                                   otherwise than well */
     char last_words[CLI_QUOTE_MAX + 160]; /* if a signal ends us before the server
                                    has answered */
 };
@@ -40,7 +40,7 @@ struct acquire_and_print {
 static int print_json(const struct acquire_and_print *a, const char *handle,
                       int64_t safe_ms)
 {
-    struct cli_lock lock = {.name = a->name, .len = strlen(a->name)};
+    struct cli_lock lock = {.name = a->name, .name_len = strlen(a->name)};
     char owner[HF_OWNER_TEXT_MAX];
     struct cli_json j;
 
@@ -74,7 +74,7 @@ static int print_hold(const struct acquire_and_print *a, int64_t safe_ms)
     return CLI_CONTINUE;
 }
 
-static void give_back(struct acquire_and_print *a)
+static void release_unprinted_lock(struct acquire_and_print *a)
 {
     struct hf_error err = {0};
     hf_status status;
@@ -86,7 +86,7 @@ static void give_back(struct acquire_and_print *a)
 
 /* The reader of a pipe may be slow, and a signal does not end a write. False: a signal
  * that ends the program arrived, or the lease has expired. */
-static bool await_room(struct acquire_and_print *a)
+static bool wait_until_output_writable(struct acquire_and_print *a)
 {
     struct pollfd fds[2] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
                             {.fd = a->wait.signal_io.fd, .events = POLLIN}};
@@ -97,7 +97,7 @@ static bool await_room(struct acquire_and_print *a)
 
         if (ready > 0 && fds[1].revents)
             cli_wait_take_signals(&a->wait);
-        if (a->wait.signal != 0)
+        if (a->wait.ending_signal != 0)
             return false;
         if (ready > 0 && fds[0].revents)
             return true;
@@ -118,12 +118,12 @@ static int print_handle_or_release(struct acquire_and_print *a)
     if (rc == CLI_CONTINUE && hf_lock_safe_ms(a->lock, a->owner) - CLI_WAIT_TIDY_MS < safe_ms)
         rc = cli_fail("writing to standard output took too long and SAFE_MS is stale; "
                       "releasing the lock");
-    a->is_told = rc == CLI_CONTINUE;
-    if (a->is_told) {
+    a->is_handle_printed = rc == CLI_CONTINUE;
+    if (a->is_handle_printed) {
         cli_signals_limit_time(false, NULL);
         return CLI_EXIT_OK;
     }
-    give_back(a);
+    release_unprinted_lock(a);
     return rc;
 }
 
@@ -135,16 +135,16 @@ static int report_not_acquired(struct acquire_and_print *a)
     const struct cli_wait *w = &a->wait;
 
     if (w->status == HF_CANCELLED)
-        return CLI_EXIT_SIGNAL + w->signal;
+        return CLI_EXIT_SIGNAL + w->ending_signal;
     if (w->status != HF_TIMEOUT)
         return cli_fail_status(w->status, &w->error);
-    cli_wait_report_refused(w->client, a->lock, &w->waiting, &w->error);
-    return a->waiting.conflict_code;
+    cli_wait_report_refused(w->client, a->lock, &w->wait_report, &w->error);
+    return a->wait_options.conflict_code;
 }
 
 /* Our end is not the hold's: the client forgets it, and nothing is lost. */
-static void on_forgotten(void *ctx, struct hf_lock *lock, int64_t owner,
-                         enum hf_lost reason)
+static void ignore_loss(void *ctx, struct hf_lock *lock, int64_t owner,
+                        enum hf_lost reason)
 {
     (void)ctx;
     (void)lock;
@@ -156,19 +156,19 @@ static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *
 {
     struct acquire_and_print *a = ctx;
 
-    cli_wait_report_begin(&a->wait.waiting, a->wait.client, lock, info);
+    cli_wait_report_begin(&a->wait.wait_report, a->wait.client, lock, info);
 }
 
-static hf_status request_lock(struct acquire_and_print *a)
+static hf_status submit_acquire(struct acquire_and_print *a)
 {
     struct hf_acquire_options options;
 
     hf_acquire_options_init(&options);
     options.owner = a->owner = hf_owner_new();
-    options.wait_ms = a->waiting.wait_ms;
+    options.wait_ms = a->wait_options.wait_ms;
     options.lease_ms = a->lease_ms;
     options.cancel = &a->wait.cancel;
-    options.on_lost = on_forgotten;
+    options.on_lost = ignore_loss;
     options.on_wait = on_wait;
     options.ctx = a;
     return hf_lock_acquire_async(a->lock, &options, cli_wait_done, &a->wait);
@@ -176,7 +176,7 @@ static hf_status request_lock(struct acquire_and_print *a)
 
 #define UNKNOWN "may stay locked until its lease expires; 'holdfast status' shows that"
 
-static void begin_acquire(struct acquire_and_print *a)
+static void prepare_last_words(struct acquire_and_print *a)
 {
     char name[CLI_QUOTE_MAX];
 
@@ -190,17 +190,17 @@ static int acquire_and_print(struct acquire_and_print *a)
 {
     hf_status status;
 
-    begin_acquire(a);
-    status = request_lock(a);
+    prepare_last_words(a);
+    status = submit_acquire(a);
     if (status < 0)
         return cli_fail("cannot request the lock: %s", hf_status_text(status));
     cli_wait_run_loop(&a->wait);
     if (a->wait.status != HF_OK)
         return report_not_acquired(a);
-    if (a->wait.signal == 0 && await_room(a))
+    if (a->wait.ending_signal == 0 && wait_until_output_writable(a))
         return print_handle_or_release(a);
-    give_back(a);
-    return a->wait.signal != 0 ? CLI_EXIT_SIGNAL + a->wait.signal
+    release_unprinted_lock(a);
+    return a->wait.ending_signal != 0 ? CLI_EXIT_SIGNAL + a->wait.ending_signal
                                : cli_fail("standard output was not read before the lease "
                                           "expired; releasing the lock");
 }
@@ -212,20 +212,20 @@ static int acquire_and_print(struct acquire_and_print *a)
 static hf_status close_client(struct acquire_and_print *a)
 {
     hf_status rc =
-        cli_wait_close(&a->wait, a->is_told ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
+        cli_wait_close(&a->wait, a->is_handle_printed ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
 
-    return a->is_told ? HF_OK : rc;
+    return a->is_handle_printed ? HF_OK : rc;
 }
 
 /* Returns the exit code: 125 instead of "not acquired" after an error; otherwise
  * `code`. */
-static int report_unknown(const struct acquire_and_print *a, hf_status why, int code)
+static int report_unknown_outcome(const struct acquire_and_print *a, hf_status why, int code)
 {
     char name[CLI_QUOTE_MAX];
     int trouble = cli_fail("%s: %s " UNKNOWN, cli_close_reason(why),
                            cli_quote(name, a->name, strlen(a->name)));
 
-    return code == a->waiting.conflict_code ? trouble : code;
+    return code == a->wait_options.conflict_code ? trouble : code;
 }
 
 /* ---- the command line ---- */
@@ -249,7 +249,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     if (id >= CLI_KIND_OPTION)
         return cli_kind_take_option(&a->kind, args, id, value);
     if (id >= CLI_WAIT_OPTION)
-        return cli_wait_take_option(&a->waiting, args, id, value);
+        return cli_wait_take_option(&a->wait_options, args, id, value);
     if (id == LEASE)
         return cli_take_duration(args, "--lease", value, CLI_LEASE_LEAST_MS,
                                  &a->lease_ms);
@@ -274,7 +274,7 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
 {
     struct acquire_and_print a = {.common = common,
                                   .kind = {.kind = HF_KIND_PLAIN},
-                                  .waiting = CLI_WAIT_OPTIONS_INIT};
+                                  .wait_options = CLI_WAIT_OPTIONS_INIT};
     hf_status why;
     int rc = cli_common_parse(common, args, own_options, take_option, &a);
 
@@ -287,15 +287,15 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
     cli_label_choose_parent(common);
     rc = cli_wait_open(&a.wait);
     if (rc == CLI_CONTINUE)
-        rc = cli_wait_open_lock(&a.wait, common, a.waiting.wait_ms != 0, 0, &a.kind, a.name,
+        rc = cli_wait_open_lock(&a.wait, common, a.wait_options.wait_ms != 0, 0, &a.kind, a.name,
                                 &a.lock);
     if (rc == CLI_CONTINUE)
         rc = acquire_and_print(&a);
     if ((why = close_client(&a)) < 0)
-        rc = report_unknown(&a, why, rc);
+        rc = report_unknown_outcome(&a, why, rc);
     hf_lock_free(a.lock);
     cli_wait_free(&a.wait);
-    return a.is_told ? rc : cli_wait_end(&a.wait, rc); /* a signal before the handle */
+    return a.is_handle_printed ? rc : cli_wait_end(&a.wait, rc); /* a signal before the handle */
 }
 
 const struct cli_command cli_acquire_command = {

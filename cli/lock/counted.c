@@ -14,7 +14,7 @@
 /* ---- results ---- */
 
 /* The text of the server comes last. */
-static const char *what_is_wrong(const struct hf_error *err)
+static const char *explain_error(const struct hf_error *err)
 {
     if (strstr(err->text, ": WRONGTYPE Operation against"))
         return "its key has another type, perhaps that of a lock ('holdfast status' shows it)";
@@ -23,7 +23,7 @@ static const char *what_is_wrong(const struct hf_error *err)
     return NULL;
 }
 
-static bool is_unknown(hf_status status)
+static bool is_outcome_unknown(hf_status status)
 {
     return status == HF_E_NOREPLY || status == HF_E_CONNECT || status == HF_E_PROTOCOL;
 }
@@ -31,14 +31,14 @@ static bool is_unknown(hf_status status)
 int cli_counted_report_error(struct cli_counted *c, hf_status status,
                              const struct hf_error *err, bool changes)
 {
-    const char *wrong = status == HF_E_SERVER ? what_is_wrong(err) : NULL;
+    const char *wrong = status == HF_E_SERVER ? explain_error(err) : NULL;
     int rc;
 
     if (wrong)
-        return cli_fail("%s is not a %s: %s; it is not changed", c->quoted, c->of->noun,
+        return cli_fail("%s is not a %s: %s; it is not changed", c->quoted, c->kind->noun,
                         wrong);
     rc = cli_fail_status(status, err);
-    c->is_unknown = changes && is_unknown(status);
+    c->is_outcome_unknown = changes && is_outcome_unknown(status);
     if (changes && status == HF_UNREPLICATED)
         rc = cli_fail("it is done; do not repeat it unless a failover lost it");
     return rc;
@@ -56,13 +56,13 @@ bool cli_counted_is_done(hf_status status)
 
 int cli_counted_none(const struct cli_counted *c)
 {
-    cli_warn("there is no %s %s; nothing is changed", c->of->noun, c->quoted);
+    cli_warn("there is no %s %s; nothing is changed", c->kind->noun, c->quoted);
     return CLI_EXIT_NO;
 }
 
 static void begin_json(const struct cli_counted *c, struct cli_json *j)
 {
-    struct cli_lock lock = {.name = c->name, .len = strlen(c->name)};
+    struct cli_lock lock = {.name = c->name, .name_len = strlen(c->name)};
 
     cli_json_init(j);
     cli_lock_put_name(j, &lock);
@@ -83,7 +83,7 @@ int cli_counted_done(const struct cli_counted *c, const char *done, bool is_done
         return code;
     begin_json(c, &j);
     cli_json_bool(&j, done, is_done);
-    if (c->number > 0 || c->action->takes == CLI_WITH_NUMBER)
+    if (c->number > 0 || c->action->number_wanted == CLI_WITH_NUMBER)
         cli_json_integer(&j, "number", c->number);
     return end_json(&j, code);
 }
@@ -125,23 +125,23 @@ static int open_object(struct cli_counted *c, struct hf_client *client)
 
     hf_lock_free(lock);
     c->client = client;
-    if (rc == CLI_CONTINUE && (status = c->of->open(c, client, &err)) < 0)
+    if (rc == CLI_CONTINUE && (status = c->kind->open(c, client, &err)) < 0)
         rc = cli_fail_status(status, &err);
     return rc;
 }
 
 /* The library logs a repeated request that failed. */
-static int fail_unknown(const struct cli_counted *c, bool has_ended)
+static int fail_unknown_outcome(const struct cli_counted *c, bool has_ended)
 {
-    if (has_ended && c->action->is_repeated &&
+    if (has_ended && c->action->repeats_after_lost_reply &&
         !strstr(cli_warning_last(), "outcome of an operation"))
         return cli_fail("the request was sent again, and the server replied: it is done, unless "
-                        "there is no such %s; do not repeat it", c->of->noun);
+                        "there is no such %s; do not repeat it", c->kind->noun);
     return cli_fail("whether the server did this is unknown: 'holdfast %s %s get' shows the "
-                    "count", c->of->noun, c->quoted);
+                    "count", c->kind->noun, c->quoted);
 }
 
-static int act_at_once(struct cli_counted *c)
+static int run_action_at_once(struct cli_counted *c)
 {
     bool has_ended;
     struct hf_client *client;
@@ -150,14 +150,14 @@ static int act_at_once(struct cli_counted *c)
     if (rc == CLI_CONTINUE)
         rc = open_object(c, client);
     if (rc == CLI_CONTINUE) {
-        rc = c->action->act(c);
+        rc = c->action->run(c);
         has_ended = hf_client_close(client, rc == CLI_EXIT_OK ? CLI_WAIT_TIDY_MS
                                                                : CLI_WAIT_LINGER_MS,
                                     NULL, NULL) == HF_OK;
-        if (c->is_unknown)
-            rc = fail_unknown(c, has_ended);
+        if (c->is_outcome_unknown)
+            rc = fail_unknown_outcome(c, has_ended);
     }
-    c->of->close(c);
+    c->kind->close(c);
     hf_client_free(client);
     return rc;
 }
@@ -165,35 +165,35 @@ static int act_at_once(struct cli_counted *c)
 #define UNKNOWN "%s: 'holdfast %s %s get' shows the count"
 
 /* Nothing was changed yet when a call blocks here. */
-static int open_to_wait(struct cli_counted *c)
+static int open_client_to_wait(struct cli_counted *c)
 {
     int rc;
 
     cli_signals_end_at_once(true);
-    rc = cli_wait_open_client(&c->wait, c->common, c->waiting.wait_ms != 0, 0);
+    rc = cli_wait_open_client(&c->wait, c->common, c->wait_options.wait_ms != 0, 0);
     if (rc == CLI_CONTINUE)
         rc = open_object(c, c->wait.client);
     cli_signals_end_at_once(false);
     return rc;
 }
 
-static int act_and_wait(struct cli_counted *c)
+static int run_action_and_wait(struct cli_counted *c)
 {
     int rc = cli_wait_open(&c->wait);
     hf_status why;
 
     (void)snprintf(c->last_words, sizeof c->last_words, "holdfast: " UNKNOWN "\n",
-                   cli_close_reason(HF_E_NOREPLY), c->of->noun, c->quoted);
+                   cli_close_reason(HF_E_NOREPLY), c->kind->noun, c->quoted);
     if (rc == CLI_CONTINUE)
-        rc = open_to_wait(c);
+        rc = open_client_to_wait(c);
     if (rc == CLI_CONTINUE) {
         cli_wait_begin(&c->wait, c->last_words);
-        rc = c->action->act(c);
+        rc = c->action->run(c);
     }
     why = cli_wait_close(&c->wait, rc == CLI_EXIT_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
     if (why < 0 && rc != CLI_EXIT_OK)
-        rc = cli_fail(UNKNOWN, cli_close_reason(why), c->of->noun, c->quoted);
-    c->of->close(c);
+        rc = cli_fail(UNKNOWN, cli_close_reason(why), c->kind->noun, c->quoted);
+    c->kind->close(c);
     cli_wait_free(&c->wait);
     return rc == CLI_EXIT_OK ? rc : cli_wait_end(&c->wait, rc);
 }
@@ -205,24 +205,24 @@ enum { CLI_COUNTED_TTL = CLI_WAIT_OPTION - 1 };
 static const struct cli_option own_options[] = {
     CLI_WAIT_ROWS, {CLI_COUNTED_TTL, 0, "ttl", "DURATION"}, {0}};
 
-static int take_number(struct cli_counted *c, const struct cli_args *args, const char *word)
+static int set_number(struct cli_counted *c, const struct cli_args *args, const char *word)
 {
     const struct cli_counted_action *a = c->action;
 
-    if (a->takes == CLI_WITHOUT_NUMBER || c->number >= 0)
+    if (a->number_wanted == CLI_WITHOUT_NUMBER || c->number >= 0)
         return cli_usage(args, "unexpected argument '%s' after '%s'", word, a->name);
-    if (!cli_number_parse(word, a->least, INT_MAX, &c->number))
+    if (!cli_number_parse(word, a->number_min, INT_MAX, &c->number))
         return cli_usage(args, "%s '%s': write a number from %d to %d", a->name, word,
-                         a->least, INT_MAX);
+                         a->number_min, INT_MAX);
     return CLI_CONTINUE;
 }
 
-static int take_action(struct cli_counted *c, const struct cli_args *args, const char *word)
+static int set_action(struct cli_counted *c, const struct cli_args *args, const char *word)
 {
     char list[128] = "";
     size_t len = 0;
 
-    for (const struct cli_counted_action *a = c->of->actions; a->name; a++) {
+    for (const struct cli_counted_action *a = c->kind->actions; a->name; a++) {
         if (strcmp(a->name, word) == 0) {
             c->action = a;
             return CLI_CONTINUE;
@@ -233,12 +233,12 @@ static int take_action(struct cli_counted *c, const struct cli_args *args, const
     return cli_usage(args, "unknown action '%s'; actions: %s", word, list);
 }
 
-static int take_word(struct cli_counted *c, const struct cli_args *args, const char *word)
+static int set_word(struct cli_counted *c, const struct cli_args *args, const char *word)
 {
     if (c->action)
-        return take_number(c, args, word);
+        return set_number(c, args, word);
     if (c->name)
-        return take_action(c, args, word);
+        return set_action(c, args, word);
     if (*word == '-' && !args->has_only_words)
         return cli_usage(args, "unknown option '%s'", word);
     c->name = word;
@@ -251,8 +251,8 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
 
     if (id == CLI_COUNTED_TTL)
         return cli_take_duration(args, "--ttl", value, 1, &c->ttl_ms);
-    return id >= CLI_WAIT_OPTION ? cli_wait_take_option(&c->waiting, args, id, value)
-                                 : take_word(c, args, value);
+    return id >= CLI_WAIT_OPTION ? cli_wait_take_option(&c->wait_options, args, id, value)
+                                 : set_word(c, args, value);
 }
 
 static int check_arguments(struct cli_counted *c, const struct cli_args *args)
@@ -262,15 +262,15 @@ static int check_arguments(struct cli_counted *c, const struct cli_args *args)
     if (!c->action)
         return cli_usage(args, "what to do with %s? An action is required after NAME",
                          c->quoted);
-    if (c->number < 0 && c->action->takes == CLI_WITH_NUMBER)
+    if (c->number < 0 && c->action->number_wanted == CLI_WITH_NUMBER)
         return cli_usage(args, "'%s' needs a number", c->action->name);
-    if (c->waiting.given && !c->action->waits)
+    if (c->wait_options.last_option && !c->action->waits)
         return cli_usage(args, "%s has no meaning for '%s', which does not wait",
-                         c->waiting.given, c->action->name);
+                         c->wait_options.last_option, c->action->name);
     if (c->ttl_ms > 0 && !c->action->takes_ttl)
-        return cli_usage(args, "--ttl has no meaning for '%s %s'", c->of->noun, c->action->name);
+        return cli_usage(args, "--ttl has no meaning for '%s %s'", c->kind->noun, c->action->name);
     if (c->number < 0)
-        c->number = c->action->takes == CLI_NUMBER_OR_ONE ? 1 : 0;
+        c->number = c->action->number_wanted == CLI_NUMBER_OR_ONE ? 1 : 0;
     return CLI_CONTINUE;
 }
 
@@ -278,12 +278,12 @@ int cli_counted_main(struct cli_args *args, struct cli_common *common,
                      const struct cli_counted_kind *of)
 {
     struct cli_counted c = {.common = common,
-                            .of = of,
+                            .kind = of,
                             .number = -1,
-                            .waiting = CLI_WAIT_OPTIONS_INIT};
+                            .wait_options = CLI_WAIT_OPTIONS_INIT};
     int rc;
 
-    args->has_numbers = true; /* take_number refuses one that is out of range */
+    args->has_numbers = true; /* set_number refuses one that is out of range */
     rc = cli_common_parse(common, args, own_options, take_option, &c);
     if (rc == CLI_CONTINUE) {
         if (c.name)
@@ -294,5 +294,5 @@ int cli_counted_main(struct cli_args *args, struct cli_common *common,
         rc = cli_common_apply(common);
     if (rc != CLI_CONTINUE)
         return rc;
-    return c.action->waits ? act_and_wait(&c) : act_at_once(&c);
+    return c.action->waits ? run_action_and_wait(&c) : run_action_at_once(&c);
 }

@@ -15,11 +15,11 @@ enum cli_counted_number { CLI_WITHOUT_NUMBER, CLI_NUMBER_OR_ONE, CLI_WITH_NUMBER
 
 struct cli_counted_action {
     const char *name;
-    enum cli_counted_number takes;
-    int least;                  /* the least number */
-    bool waits;                 /* it takes -n, -w and -E, and uses c->wait */
-    bool is_repeated;           /* the library repeats it after a lost reply */
-    int (*act)(struct cli_counted *c);  /* returns the exit code */
+    enum cli_counted_number number_wanted;
+    int number_min;                /* the least number */
+    bool waits;                    /* it takes -n, -w and -E, and uses c->wait */
+    bool repeats_after_lost_reply; /* the library repeats it after a lost reply */
+    int (*run)(struct cli_counted *c);  /* returns the exit code */
     bool takes_ttl;             /* it takes --ttl */
 };
 
@@ -32,29 +32,29 @@ struct cli_counted_kind {
 
 struct cli_counted {
     const struct cli_common *common;
-    const struct cli_counted_kind *of;
+    const struct cli_counted_kind *kind;
     const struct cli_counted_action *action;
     const char *name;
     int number;                 /* 0 without one */
     int64_t ttl_ms;             /* 0 without --ttl */
-    struct cli_wait_options waiting;
+    struct cli_wait_options wait_options;
 
     char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
     char last_words[CLI_QUOTE_MAX + 160];
     struct cli_wait wait;
     struct hf_client *client;
-    bool is_absent;             /* of an acquire: there was no semaphore when it began */
-    bool is_unknown;            /* whether the server did what was requested */
+    bool was_semaphore_absent;  /* of an acquire: there was no semaphore when it began */
+    bool is_outcome_unknown;    /* whether the server did what was requested */
     union {
         struct hf_semaphore *semaphore;
         struct hf_latch *latch;
-    } on;
+    } object;
 };
 
 /* cli_counted_main - parses the command line, connects, and acts. Returns the exit code.
  * cli_counted_report_error - reports an error of a call. `changes`: the call changes the count; it
- *                    may be done, or its outcome unknown (c->is_unknown, reported when the client
- *                    is closed). Returns CLI_EXIT_ERROR.
+ *                    may be done, or its outcome unknown (c->is_outcome_unknown, reported when the
+ *                    client is closed). Returns CLI_EXIT_ERROR.
  * cli_counted_report_change - the same after a change. Returns CLI_EXIT_OK if status is not
  *   negative.
  * cli_counted_is_done - returns whether the server made the change, so that its result is

@@ -16,8 +16,8 @@ enum { EXIT_COUNTER_LOST = 2 };
 struct fence {
     const struct cli_common *common;
     const char *name;
-    int64_t token;              /* to check; 0: none */
-    int64_t latest;             /* 0: there is none yet */
+    int64_t token_to_check;     /* to check; 0: none */
+    int64_t latest_token;       /* 0: there is none yet */
 };
 
 /* ---- words ---- */
@@ -32,8 +32,8 @@ static bool parse_token(const char *text, int64_t *out)
     return digits > 0 && !text[digits] && errno == 0 && *out > 0;
 }
 
-static int take_words(struct fence *f, const struct cli_args *args,
-                      char *const *words)
+static int set_name_and_token(struct fence *f, const struct cli_args *args,
+                              char *const *words)
 {
     if (!words[0])
         return cli_usage(args, "NAME is required");
@@ -42,7 +42,7 @@ static int take_words(struct fence *f, const struct cli_args *args,
         return CLI_CONTINUE;
     if (strcmp(words[1], "check") != 0 || !words[2] || words[3])
         return cli_usage(args, "only 'check TOKEN' can follow NAME");
-    if (!parse_token(words[2], &f->token))
+    if (!parse_token(words[2], &f->token_to_check))
         return cli_usage(args, "'%s' is not a token: a token is a number from 1 to "
                                "9223372036854775807", words[2]);
     return CLI_CONTINUE;
@@ -50,20 +50,20 @@ static int take_words(struct fence *f, const struct cli_args *args,
 
 /* ---- output ---- */
 
-static bool is_stale(const struct fence *f)
+static bool is_token_stale(const struct fence *f)
 {
-    return f->token > 0 && f->token < f->latest;
+    return f->token_to_check > 0 && f->token_to_check < f->latest_token;
 }
 
 static bool is_counter_lost(const struct fence *f)
 {
-    return f->token > f->latest;
+    return f->token_to_check > f->latest_token;
 }
 
 static void print_text(const struct fence *f)
 {
     char quoted[CLI_QUOTE_MAX];
-    long long latest = f->latest, token = f->token;
+    long long latest = f->latest_token, token = f->token_to_check;
 
     (void)printf("%s: ", cli_quote(quoted, f->name, strlen(f->name)));
     if (token == 0 && latest == 0)
@@ -87,10 +87,10 @@ static int print_json(const struct fence *f)
     cli_json_init(&j);
     cli_json_choose_escaping(&j, f->name, strlen(f->name));
     cli_json_text(&j, "name", f->name);
-    cli_json_integer(&j, "latest", f->latest);
-    if (f->token > 0) {
-        cli_json_integer(&j, "token", f->token);
-        cli_json_bool(&j, "stale", is_stale(f));
+    cli_json_integer(&j, "latest", f->latest_token);
+    if (f->token_to_check > 0) {
+        cli_json_integer(&j, "token", f->token_to_check);
+        cli_json_bool(&j, "stale", is_token_stale(f));
         cli_json_bool(&j, "counter_lost", is_counter_lost(f));
     }
     return cli_json_print(&j);
@@ -108,7 +108,8 @@ static int print_token(const struct fence *f)
         return rc;
     if (is_counter_lost(f))
         return EXIT_COUNTER_LOST;
-    return is_stale(f) || (f->token == 0 && f->latest == 0) ? CLI_EXIT_NO : CLI_EXIT_OK;
+    return is_token_stale(f) || (f->token_to_check == 0 && f->latest_token == 0) ? CLI_EXIT_NO
+           : CLI_EXIT_OK;
 }
 
 /* ---- the server ---- */
@@ -120,7 +121,7 @@ static int read_latest(struct fence *f, struct hf_client *client)
     int rc = cli_lock_open(&lock, client, HF_KIND_FENCED, f->name);
     hf_status status;
 
-    if (rc == CLI_CONTINUE && (status = hf_token_latest(lock, &f->latest, &err)) < 0)
+    if (rc == CLI_CONTINUE && (status = hf_token_latest(lock, &f->latest_token, &err)) < 0)
         rc = cli_fail_status(status, &err);
     hf_lock_free(lock);
     return rc;
@@ -144,7 +145,7 @@ static int main_fence(struct cli_args *args, struct cli_common *common)
     int rc = cli_common_parse_words(common, args, &words);
 
     if (rc == CLI_CONTINUE)
-        rc = take_words(&f, args, words);
+        rc = set_name_and_token(&f, args, words);
     if (rc == CLI_CONTINUE)
         rc = cli_common_apply(common);
     return rc == CLI_CONTINUE ? read_and_print(&f) : rc;

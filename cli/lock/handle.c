@@ -9,7 +9,7 @@
 #include "cli/base/report.h"
 
 /* The least time that is set aside to print and to end. */
-#define END_LEAST_MS 50
+#define REPORTED_END_MIN_MS 50
 
 /* Renewing and releasing need no token. */
 static enum hf_lock_kind without_token(enum hf_lock_kind kind)
@@ -36,7 +36,7 @@ int64_t cli_handle_safe_at_end(int64_t safe_ms)
 {
     int64_t fiftieth_ms = safe_ms / 50;
 
-    return safe_ms - (fiftieth_ms > END_LEAST_MS ? fiftieth_ms : END_LEAST_MS);
+    return safe_ms - (fiftieth_ms > REPORTED_END_MIN_MS ? fiftieth_ms : REPORTED_END_MIN_MS);
 }
 
 /* As Redisson prints it. No owner has this form. */
@@ -88,7 +88,7 @@ int cli_handle_extra_word(const struct cli_args *args, const char *word)
  * the server is connected. For a value lock the library accepts any text, but a script that
  * confuses its arguments must not release an application's key. The owner of a permit has another
  * form, which the library checks. */
-static bool has_owner(const struct cli_handle *h)
+static bool has_owner_form(const struct cli_handle *h)
 {
     size_t uuid = strspn(h->owner, "0123456789abcdef-");
     const char *number = h->owner + uuid + 1, *end;
@@ -117,7 +117,7 @@ int cli_handle_open(struct cli_handle *h, const struct cli_common *common,
 
     *h = (struct cli_handle){.name = name, .text = text};
     parse_handle(h);
-    if (!has_owner(h))
+    if (!has_owner_form(h))
         return fail_invalid_handle(h);
     rc = cli_client_open_no_retry(&h->client, common);
     return rc == CLI_CONTINUE ? cli_lock_open(&h->lock, h->client, h->kind, name)
@@ -136,7 +136,7 @@ int cli_handle_fail(const struct cli_handle *h, hf_status status,
     return status == HF_E_INVAL ? fail_invalid_handle(h) : cli_fail_status(status, err);
 }
 
-static void note_loss(const struct cli_handle *h, const char *done)
+static void warn_of_loss(const struct cli_handle *h, const char *done)
 {
     char name[CLI_QUOTE_MAX], owner[CLI_QUOTE_MAX];
 
@@ -149,12 +149,12 @@ int cli_handle_report(const struct cli_handle *h,
                       const struct cli_common *common, const char *done,
                       bool is_done, int64_t safe_ms)
 {
-    struct cli_lock lock = {.name = h->name, .len = strlen(h->name)};
+    struct cli_lock lock = {.name = h->name, .name_len = strlen(h->name)};
     int rc = CLI_CONTINUE;
     struct cli_json j;
 
     if (!is_done)
-        note_loss(h, done);
+        warn_of_loss(h, done);
     if (common->is_json) {
         cli_json_init(&j);
         cli_lock_put_name(&j, &lock);

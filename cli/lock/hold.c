@@ -26,7 +26,7 @@ struct hold {
     const char *name;
     struct cli_kind_options kind;
     int64_t ttl_ms;
-    struct cli_wait_options waiting;
+    struct cli_wait_options wait_options;
     struct cli_metrics_options metrics_options;
     struct cli_metrics *metrics;
     bool follows_input;         /* --stdin */
@@ -34,11 +34,11 @@ struct hold {
     struct cli_wait wait;
     struct hf_lock *lock;
     int64_t owner;
-    struct hf_io input;         /* fd -1: not watched */
-    struct hf_io output;        /* watched until there is room for the line */
-    bool has_room;
+    struct hf_io input_io;      /* fd -1: not watched */
+    struct hf_io output_io;     /* watched until there is room for the line */
+    bool is_output_writable;
     bool has_input_ended;
-    bool is_lost;
+    bool was_hold_lost;
     enum hf_lost reason;
     char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
     char last_words[CLI_QUOTE_MAX + 100];
@@ -55,7 +55,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost
     (void)owner;
     if (reason == HF_REASON_CLOSED)
         return;
-    h->is_lost = true;
+    h->was_hold_lost = true;
     h->reason = reason;
 }
 
@@ -63,7 +63,7 @@ static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *
 {
     struct hold *h = ctx;
 
-    cli_wait_report_begin(&h->wait.waiting, h->wait.client, lock, info);
+    cli_wait_report_begin(&h->wait.wait_report, h->wait.client, lock, info);
 }
 
 /* What is read does not matter. A terminal that was closed is an end. */
@@ -77,7 +77,7 @@ static void read_input(struct hold *h)
 
 static void on_input(struct hf_io *io, int events)
 {
-    struct hold *h = HF_OWNER_OF(io, struct hold, input);
+    struct hold *h = HF_OWNER_OF(io, struct hold, input_io);
 
     (void)events;
     read_input(h);
@@ -89,11 +89,11 @@ static void on_input(struct hf_io *io, int events)
 
 /* epoll takes neither files, whose end counts as reached, nor devices such as /dev/null and
  * /dev/zero: the first read tells whether such a device has an end. */
-static void read_unwatched(struct hold *h)
+static void read_input_unwatched(struct hold *h)
 {
     struct stat stat;
 
-    h->input.fd = -1;
+    h->input_io.fd = -1;
     read_input(h);
     h->has_input_ended |= fstat(STDIN_FILENO, &stat) == 0 && S_ISREG(stat.st_mode);
     if (h->has_input_ended)
@@ -102,28 +102,28 @@ static void read_unwatched(struct hold *h)
 
 static void watch_input(struct hold *h)
 {
-    h->input.fd = STDIN_FILENO;
-    if (cli_wait_watch(&h->wait, &h->input) != HF_OK)
-        read_unwatched(h);
+    h->input_io.fd = STDIN_FILENO;
+    if (cli_wait_watch(&h->wait, &h->input_io) != HF_OK)
+        read_input_unwatched(h);
 }
 
-static void on_room(struct hf_io *io, int events)
+static void on_output_writable(struct hf_io *io, int events)
 {
-    struct hold *h = HF_OWNER_OF(io, struct hold, output);
+    struct hold *h = HF_OWNER_OF(io, struct hold, output_io);
 
     (void)events;
-    h->has_room = true;
+    h->is_output_writable = true;
     hf_loop_rewatch(h->wait.loop, io, 0);
 }
 
 /* ---- while it is held ---- */
 
-static bool must_end(const struct hold *h)
+static bool must_hold_end(const struct hold *h)
 {
-    return h->wait.signal != 0 || h->has_input_ended || h->is_lost;
+    return h->wait.ending_signal != 0 || h->has_input_ended || h->was_hold_lost;
 }
 
-static void take_turn(struct hold *h)
+static void run_loop_turn(struct hold *h)
 {
     hf_loop_dispatch(h->wait.loop, -1);
     cli_metrics_after_turn(h->metrics);
@@ -132,19 +132,19 @@ static void take_turn(struct hold *h)
 /* The reader of a pipe may be slow and a terminal may be stopped; a write would then delay
  * renewals, and a signal would not end it. epoll does not take files, which always have room.
  * False: the hold must end before its line is printed. */
-static bool await_room(struct hold *h)
+static bool wait_until_output_writable(struct hold *h)
 {
-    if (cli_wait_watch(&h->wait, &h->output) < 0)
+    if (cli_wait_watch(&h->wait, &h->output_io) < 0)
         return true;
-    while (!h->has_room && !must_end(h))
-        take_turn(h);
-    cli_wait_unwatch(&h->wait, &h->output);
-    return h->has_room;
+    while (!h->is_output_writable && !must_hold_end(h))
+        run_loop_turn(h);
+    cli_wait_unwatch(&h->wait, &h->output_io);
+    return h->is_output_writable;
 }
 
-static int print_held(struct hold *h)
+static int print_held_line(struct hold *h)
 {
-    struct cli_lock lock = {.name = h->name, .len = strlen(h->name)};
+    struct cli_lock lock = {.name = h->name, .name_len = strlen(h->name)};
     char owner[HF_OWNER_TEXT_MAX];
     struct cli_json j;
 
@@ -168,7 +168,7 @@ static int print_held(struct hold *h)
 
 static int print_held_and_flush(struct hold *h)
 {
-    int rc = print_held(h);
+    int rc = print_held_line(h);
 
     return rc == CLI_CONTINUE ? cli_program_flush("releasing the lock") : rc;
 }
@@ -192,7 +192,7 @@ static int release_lock(struct hold *h)
     if (status == HF_OK)
         return CLI_EXIT_OK;
     if (status == HF_LOST) {
-        if (!h->is_lost)
+        if (!h->was_hold_lost)
             (void)cli_fail("the lock %s was lost before it was released", h->quoted);
         return CLI_EXIT_LOST;
     }
@@ -207,13 +207,13 @@ static int hold_until_end(struct hold *h)
     cli_signals_limit_time(false, NULL);
     cli_metrics_attach(h->metrics, h->wait.loop, &h->wait.client, 1);
     cli_metrics_note_held(h->metrics);
-    if (await_room(h))
+    if (wait_until_output_writable(h))
         rc = print_held_and_flush(h);
-    while (rc == CLI_CONTINUE && !must_end(h))
-        take_turn(h);
-    if (h->is_lost)
+    while (rc == CLI_CONTINUE && !must_hold_end(h))
+        run_loop_turn(h);
+    if (h->was_hold_lost)
         cli_metrics_note_lost(h->metrics);
-    if (rc == CLI_CONTINUE && h->is_lost)
+    if (rc == CLI_CONTINUE && h->was_hold_lost)
         rc = report_loss(h);
     end = release_lock(h);
     rc = rc == CLI_CONTINUE ? end : rc;
@@ -229,24 +229,24 @@ static int report_not_acquired(const struct hold *h)
 {
     const struct cli_wait *w = &h->wait;
 
-    if (w->status == HF_CANCELLED && w->signal != 0)
-        return CLI_EXIT_SIGNAL + w->signal;
+    if (w->status == HF_CANCELLED && w->ending_signal != 0)
+        return CLI_EXIT_SIGNAL + w->ending_signal;
     if (w->status != HF_TIMEOUT && w->status != HF_CANCELLED)
         return cli_fail_status(w->status, &w->error);
     if (w->status == HF_TIMEOUT)
-        cli_wait_report_refused(w->client, h->lock, &w->waiting, &w->error);
+        cli_wait_report_refused(w->client, h->lock, &w->wait_report, &w->error);
     else
         cli_verbose("standard input ended before the lock was acquired");
-    return h->waiting.conflict_code;
+    return h->wait_options.conflict_code;
 }
 
-static hf_status request_lock(struct hold *h)
+static hf_status submit_acquire(struct hold *h)
 {
     struct hf_acquire_options options;
 
     hf_acquire_options_init(&options);
     options.owner = h->owner = hf_owner_new();
-    options.wait_ms = h->waiting.wait_ms;
+    options.wait_ms = h->wait_options.wait_ms;
     options.cancel = &h->wait.cancel;
     options.on_lost = on_lost;
     options.on_wait = on_wait;
@@ -264,7 +264,7 @@ static int acquire_and_hold(struct hold *h)
     cli_wait_begin(&h->wait, h->last_words);
     if (h->follows_input)
         watch_input(h);
-    if ((status = request_lock(h)) < 0)
+    if ((status = submit_acquire(h)) < 0)
         return cli_fail("cannot request the lock: %s", hf_status_text(status));
     cli_wait_run_loop(&h->wait);
     return h->wait.status == HF_OK ? hold_until_end(h) : report_not_acquired(h);
@@ -292,7 +292,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
     if (id >= CLI_KIND_OPTION)
         return cli_kind_take_option(&h->kind, args, id, value);
     if (id >= CLI_WAIT_OPTION)
-        return cli_wait_take_option(&h->waiting, args, id, value);
+        return cli_wait_take_option(&h->wait_options, args, id, value);
     if (id >= CLI_METRICS_OPTION)
         return cli_metrics_take_option(&h->metrics_options, args, id, value);
     switch (id) {
@@ -323,13 +323,13 @@ static int check_options(struct hold *h, const struct cli_args *args)
 }
 
 /* A signal that ends a hold is its ordinary end. */
-static int close_all(struct hold *h, int code)
+static int close_hold(struct hold *h, int code)
 {
     bool was_held = h->wait.is_done && h->wait.status == HF_OK;
     hf_status rc;
 
-    if (h->input.fd >= 0)
-        cli_wait_unwatch(&h->wait, &h->input);
+    if (h->input_io.fd >= 0)
+        cli_wait_unwatch(&h->wait, &h->input_io);
     rc = cli_wait_close(&h->wait, code == CLI_EXIT_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
     if (rc < 0 && !was_held)
         code = cli_fail("%s: %s may stay locked until its TTL expires", cli_close_reason(rc),
@@ -345,9 +345,10 @@ static int main_hold(struct cli_args *args, struct cli_common *common)
     struct hold h = {.common = common,
                      .kind = {.kind = HF_KIND_PLAIN},
                      .ttl_ms = TTL_MS,
-                     .waiting = CLI_WAIT_OPTIONS_INIT,
-                     .input = {.fd = -1, .events = HF_READ, .ready = on_input},
-                     .output = {.fd = STDOUT_FILENO, .events = HF_WRITE, .ready = on_room}};
+                     .wait_options = CLI_WAIT_OPTIONS_INIT,
+                     .input_io = {.fd = -1, .events = HF_READ, .ready = on_input},
+                     .output_io = {.fd = STDOUT_FILENO, .events = HF_WRITE,
+                                   .ready = on_output_writable}};
     int rc = cli_common_parse(common, args, own_options, take_option, &h);
 
     if (rc == CLI_CONTINUE)
@@ -360,11 +361,12 @@ static int main_hold(struct cli_args *args, struct cli_common *common)
     h.metrics = cli_metrics_open(&h.metrics_options, h.name);
     rc = cli_wait_open(&h.wait);
     if (rc == CLI_CONTINUE)
-        rc = cli_wait_open_lock(&h.wait, common, h.waiting.wait_ms != 0, h.ttl_ms, &h.kind, h.name,
+        rc = cli_wait_open_lock(&h.wait, common, h.wait_options.wait_ms != 0, h.ttl_ms, &h.kind,
+                                h.name,
                                 &h.lock);
     if (rc == CLI_CONTINUE)
         rc = acquire_and_hold(&h);
-    return close_all(&h, rc);
+    return close_hold(&h, rc);
 }
 
 const struct cli_command cli_hold_command = {

@@ -36,7 +36,7 @@ static hf_status fail_not_a_lock(const struct hf_client *client, const char *nam
                         hf_client_address(client), what);
 }
 
-static hf_status inspect_lock(struct cli_inspector *by, struct hf_lock *lock,
+static hf_status inspect_with(struct cli_inspector *by, struct hf_lock *lock,
                               struct hf_lock_info *info, struct hf_error *err)
 {
     return by ? by->inspect(by, lock, info, err) : hf_lock_inspect(lock, info, err);
@@ -49,14 +49,14 @@ static hf_status inspect_as_kind(struct hf_lock **lock, struct hf_client *client
     hf_status rc = replace_handle_by_kind(lock, client, kind, name, err);
 
     if (rc == HF_OK)
-        rc = inspect_lock(by, *lock, info, err);
+        rc = inspect_with(by, *lock, info, err);
     return is_wrong_type(rc, err)
                ? fail_not_a_lock(client, name, "of a type that is not used for locks", err)
                : rc;
 }
 
-static hf_status judge_string(const struct hf_client *client, const char *name,
-                              struct hf_lock_info *info, struct hf_error *err)
+static hf_status interpret_string(const struct hf_client *client, const char *name,
+                                  struct hf_lock_info *info, struct hf_error *err)
 {
     int64_t number = 0;
 
@@ -78,7 +78,7 @@ static hf_status judge_string(const struct hf_client *client, const char *name,
     return HF_OK;
 }
 
-static bool is_number(const struct hf_lock_info *info)
+static bool is_number_text(const struct hf_lock_info *info)
 {
     int64_t number;
 
@@ -96,8 +96,8 @@ static hf_status inspect_string(struct hf_lock **lock, struct hf_client *client,
 
     if (rc < 0 || !info->is_locked)
         return rc;
-    if (!is_number(info))
-        return judge_string(client, name, info, err);
+    if (!is_number_text(info))
+        return interpret_string(client, name, info, err);
     string = *info;
     rc = inspect_as_kind(lock, client, HF_KIND_PERMIT, name, by, info, err);
     if (rc < 0 || info->is_locked)
@@ -106,14 +106,14 @@ static hf_status inspect_string(struct hf_lock **lock, struct hf_client *client,
     if (info->ttl_ms >= 0 &&
         (rc = replace_handle_by_kind(lock, client, HF_KIND_VALUE, name, err)) < 0)
         return rc;
-    return judge_string(client, name, info, err);
+    return interpret_string(client, name, info, err);
 }
 
 hf_status cli_inspect_any(struct hf_lock **lock, struct hf_client *client,
                           const char *name, struct cli_inspector *by, struct hf_lock_info *info,
                           struct hf_error *err)
 {
-    hf_status rc = inspect_lock(by, *lock, info, err);
+    hf_status rc = inspect_with(by, *lock, info, err);
     enum hf_lock_kind kind = info->kind;
 
     if (is_wrong_type(rc, err))

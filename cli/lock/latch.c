@@ -9,19 +9,19 @@
 static hf_status open_latch(struct cli_counted *c, struct hf_client *client,
                             struct hf_error *err)
 {
-    return hf_latch_new(&c->on.latch, client, c->name, strlen(c->name), err);
+    return hf_latch_new(&c->object.latch, client, c->name, strlen(c->name), err);
 }
 
 static void close_latch(struct cli_counted *c)
 {
-    hf_latch_free(c->on.latch);
+    hf_latch_free(c->object.latch);
 }
 
 static int set_latch(struct cli_counted *c)
 {
     struct hf_error err = {0};
     bool was_set = false;
-    hf_status status = hf_latch_try_set_count(c->on.latch, c->number, &was_set, &err);
+    hf_status status = hf_latch_try_set_count(c->object.latch, c->number, &was_set, &err);
     int code = cli_counted_report_change(c, status, &err);
 
     if (!cli_counted_is_done(status))
@@ -34,12 +34,12 @@ static int set_latch(struct cli_counted *c)
 static int read_count(struct cli_counted *c, int64_t *count)
 {
     struct hf_error err = {0};
-    hf_status status = hf_latch_count(c->on.latch, count, &err);
+    hf_status status = hf_latch_count(c->object.latch, count, &err);
 
     return status < 0 ? cli_counted_report_error(c, status, &err, false) : CLI_CONTINUE;
 }
 
-static int get_count(struct cli_counted *c)
+static int print_count(struct cli_counted *c)
 {
     int64_t count = 0;
     int rc = read_count(c, &count);
@@ -60,7 +60,7 @@ static int count_down(struct cli_counted *c)
         return rc;
     if (count == 0)
         return cli_counted_done(c, "counted", false, cli_counted_none(c));
-    status = hf_latch_count_down(c->on.latch, &err);
+    status = hf_latch_count_down(c->object.latch, &err);
     rc = cli_counted_report_change(c, status, &err);
     return cli_counted_is_done(status) ? cli_counted_done(c, "counted", true, rc) : rc;
 }
@@ -69,34 +69,35 @@ static int delete_latch(struct cli_counted *c)
 {
     struct hf_error err = {0};
     bool was_deleted = false;
-    hf_status status = hf_latch_delete(c->on.latch, &was_deleted, &err);
+    hf_status status = hf_latch_delete(c->object.latch, &was_deleted, &err);
 
     return cli_counted_deleted(c, status, was_deleted, &err);
 }
 
-static int end_wait(struct cli_counted *c)
+static int report_wait_result(struct cli_counted *c)
 {
     struct cli_wait *w = &c->wait;
 
     if (w->status == HF_OK)
         return cli_counted_done(c, "open", true, CLI_EXIT_OK);
     if (w->status == HF_CANCELLED)
-        return CLI_EXIT_SIGNAL + w->signal;
+        return CLI_EXIT_SIGNAL + w->ending_signal;
     if (w->status != HF_TIMEOUT)
         return cli_counted_report_error(c, w->status, &w->error, false);
     cli_verbose("%s", w->error.text);
-    return cli_counted_done(c, "open", false, c->waiting.conflict_code);
+    return cli_counted_done(c, "open", false, c->wait_options.conflict_code);
 }
 
-static int wait_for(struct cli_counted *c)
+static int wait_until_open(struct cli_counted *c)
 {
-    hf_status status = hf_latch_await_async(c->on.latch, c->waiting.wait_ms, &c->wait.cancel,
+    hf_status status = hf_latch_await_async(c->object.latch, c->wait_options.wait_ms,
+                                            &c->wait.cancel,
                                             cli_wait_done, &c->wait);
 
     if (status < 0)
         return cli_fail("cannot wait: %s", hf_status_text(status));
     cli_wait_run_loop(&c->wait);
-    return end_wait(c);
+    return report_wait_result(c);
 }
 
 /* ---- the command line ---- */
@@ -104,8 +105,8 @@ static int wait_for(struct cli_counted *c)
 static const struct cli_counted_action actions[] = {
     {"set", CLI_WITH_NUMBER, 1, false, false, set_latch, false},
     {"down", CLI_WITHOUT_NUMBER, 0, false, true, count_down, false},
-    {"wait", CLI_WITHOUT_NUMBER, 0, true, false, wait_for, false},
-    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get_count, false},
+    {"wait", CLI_WITHOUT_NUMBER, 0, true, false, wait_until_open, false},
+    {"get", CLI_WITHOUT_NUMBER, 0, false, false, print_count, false},
     {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete_latch, false},
     {0},
 };

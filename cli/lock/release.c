@@ -9,7 +9,7 @@
 #include "lock/by_owner.h"
 
 /* Compares and deletes in one step, so that a new holder keeps it. */
-static int release_of(const struct cli_common *common, struct cli_handle *h)
+static int release_lock_of_handle(const struct cli_common *common, struct cli_handle *h)
 {
     struct hf_error err = {0};
     hf_status status =
@@ -22,13 +22,13 @@ static int release_of(const struct cli_common *common, struct cli_handle *h)
     return cli_handle_report(h, common, "released", status == HF_OK, 0);
 }
 
-static int release_handle(const struct cli_common *common, char *const *words)
+static int open_and_release_handle(const struct cli_common *common, char *const *words)
 {
     struct cli_handle handle;
     int rc = cli_handle_open(&handle, common, words[0], words[1]);
 
     if (rc == CLI_CONTINUE)
-        rc = release_of(common, &handle);
+        rc = release_lock_of_handle(common, &handle);
     cli_handle_close(&handle);
     return rc;
 }
@@ -44,7 +44,7 @@ static int main_release(struct cli_args *args, struct cli_common *common)
         rc = cli_handle_extra_word(args, words[2]);
     if (rc == CLI_CONTINUE)
         rc = cli_common_apply(common);
-    return rc == CLI_CONTINUE ? release_handle(common, words) : rc;
+    return rc == CLI_CONTINUE ? open_and_release_handle(common, words) : rc;
 }
 
 const struct cli_command cli_release_command = {

@@ -47,7 +47,7 @@ static int64_t extend_label(const struct renew_handle *r, const struct cli_handl
     return hf_clock_ms() - begun_ms;
 }
 
-static int renew_of(const struct renew_handle *r, struct cli_handle *h)
+static int renew_lock_of_handle(const struct renew_handle *r, struct cli_handle *h)
 {
     struct hf_error err = {0};
     int64_t safe_ms = 0;
@@ -61,13 +61,13 @@ static int renew_of(const struct renew_handle *r, struct cli_handle *h)
                : cli_handle_fail(h, status, &err);
 }
 
-static int renew_handle(const struct renew_handle *r)
+static int open_and_renew_handle(const struct renew_handle *r)
 {
     struct cli_handle handle;
     int rc = cli_handle_open(&handle, r->common, r->name, r->handle);
 
     if (rc == CLI_CONTINUE)
-        rc = renew_of(r, &handle);
+        rc = renew_lock_of_handle(r, &handle);
     cli_handle_close(&handle);
     return rc;
 }
@@ -113,7 +113,7 @@ static int main_renew(struct cli_args *args, struct cli_common *common)
         rc = check_options(&r, args);
     if (rc == CLI_CONTINUE)
         rc = cli_common_apply(common);
-    return rc == CLI_CONTINUE ? renew_handle(&r) : rc;
+    return rc == CLI_CONTINUE ? open_and_renew_handle(&r) : rc;
 }
 
 const struct cli_command cli_renew_command = {

@@ -14,12 +14,12 @@
 static hf_status open_semaphore(struct cli_counted *c, struct hf_client *client,
                                 struct hf_error *err)
 {
-    return hf_semaphore_new(&c->on.semaphore, client, c->name, strlen(c->name), err);
+    return hf_semaphore_new(&c->object.semaphore, client, c->name, strlen(c->name), err);
 }
 
 static void close_semaphore(struct cli_counted *c)
 {
-    hf_semaphore_free(c->on.semaphore);
+    hf_semaphore_free(c->object.semaphore);
 }
 
 /* ---- reading ---- */
@@ -27,12 +27,12 @@ static void close_semaphore(struct cli_counted *c)
 static int inspect_semaphore(struct cli_counted *c, int64_t *available, bool *exists)
 {
     struct hf_error err = {0};
-    hf_status status = hf_semaphore_inspect(c->on.semaphore, available, exists, &err);
+    hf_status status = hf_semaphore_inspect(c->object.semaphore, available, exists, &err);
 
     return status < 0 ? cli_counted_report_error(c, status, &err, false) : CLI_CONTINUE;
 }
 
-static int get_available(struct cli_counted *c)
+static int print_available(struct cli_counted *c)
 {
     int64_t available = 0;
     bool exists = false;
@@ -52,12 +52,15 @@ static int set_permits(struct cli_counted *c)
 {
     struct hf_error err = {0};
     bool was_set = false;
-    hf_status status =
-        c->ttl_ms > 0 ? hf_semaphore_try_set_permits_ttl(c->on.semaphore, c->number, c->ttl_ms,
-                                                         &was_set, &err)
-                      : hf_semaphore_try_set_permits(c->on.semaphore, c->number, &was_set, &err);
-    int code = cli_counted_report_change(c, status, &err);
+    hf_status status;
+    int code;
 
+    if (c->ttl_ms > 0)
+        status = hf_semaphore_try_set_permits_ttl(c->object.semaphore, c->number, c->ttl_ms,
+                                                  &was_set, &err);
+    else
+        status = hf_semaphore_try_set_permits(c->object.semaphore, c->number, &was_set, &err);
+    code = cli_counted_report_change(c, status, &err);
     if (!cli_counted_is_done(status))
         return code;
     if (!was_set)
@@ -67,13 +70,13 @@ static int set_permits(struct cli_counted *c)
 }
 
 /* A name that is misspelt must not become a semaphore. */
-static int change_permits(struct cli_counted *c, const char *done,
-                          hf_status (*by)(struct hf_semaphore *, int64_t, bool *,
-                                          struct hf_error *))
+static int change_permits_with(struct cli_counted *c, const char *done,
+                               hf_status (*by)(struct hf_semaphore *, int64_t, bool *,
+                                               struct hf_error *))
 {
     struct hf_error err = {0};
     bool existed = false;
-    hf_status status = by(c->on.semaphore, c->number, &existed, &err);
+    hf_status status = by(c->object.semaphore, c->number, &existed, &err);
     int code = cli_counted_report_change(c, status, &err);
 
     if (!cli_counted_is_done(status))
@@ -83,20 +86,20 @@ static int change_permits(struct cli_counted *c, const char *done,
 
 static int add_permits(struct cli_counted *c)
 {
-    return change_permits(c, "added", hf_semaphore_release_if_exists);
+    return change_permits_with(c, "added", hf_semaphore_release_if_exists);
 }
 
 static int reduce_permits(struct cli_counted *c)
 {
-    return change_permits(c, "reduced", hf_semaphore_reduce);
+    return change_permits_with(c, "reduced", hf_semaphore_reduce);
 }
 
 static int release_permits(struct cli_counted *c)
 {
-    return change_permits(c, "released", hf_semaphore_release_if_exists);
+    return change_permits_with(c, "released", hf_semaphore_release_if_exists);
 }
 
-static int show_taken(struct cli_counted *c, int64_t taken, int code)
+static int print_permits_taken(struct cli_counted *c, int64_t taken, int code)
 {
     char unprinted[60];
 
@@ -111,7 +114,7 @@ static int drain_permits(struct cli_counted *c)
     struct hf_error err = {0};
     int64_t available, taken = 0;
     bool exists = true;
-    hf_status status = hf_semaphore_drain(c->on.semaphore, &taken, &err);
+    hf_status status = hf_semaphore_drain(c->object.semaphore, &taken, &err);
     int code = cli_counted_report_change(c, status, &err), rc = CLI_CONTINUE;
 
     if (!cli_counted_is_done(status))
@@ -120,7 +123,7 @@ static int drain_permits(struct cli_counted *c)
         rc = inspect_semaphore(c, &available, &exists);
     if (rc != CLI_CONTINUE)
         return rc;
-    return exists ? show_taken(c, taken, code)
+    return exists ? print_permits_taken(c, taken, code)
                   : cli_counted_done(c, "drained", false, cli_counted_none(c));
 }
 
@@ -145,7 +148,7 @@ static int delete_semaphore(struct cli_counted *c)
 {
     struct hf_error err = {0};
     bool was_deleted = false;
-    hf_status status = hf_semaphore_delete(c->on.semaphore, &was_deleted, &err);
+    hf_status status = hf_semaphore_delete(c->object.semaphore, &was_deleted, &err);
 
     if (status == HF_IN_USE)
         return cli_fail("%s is not deleted: %s, by 'run --permits' or others that renew them; "
@@ -155,10 +158,10 @@ static int delete_semaphore(struct cli_counted *c)
 
 /* ---- acquiring ---- */
 
-static void give_back(struct cli_counted *c)
+static void release_unprinted_permits(struct cli_counted *c)
 {
     struct hf_error err = {0};
-    hf_status status = hf_semaphore_release(c->on.semaphore, c->number, &err);
+    hf_status status = hf_semaphore_release(c->object.semaphore, c->number, &err);
 
     if (status < 0)
         (void)cli_counted_report_error(c, status, &err, true);
@@ -171,21 +174,21 @@ static int print_acquired_or_release(struct cli_counted *c)
 
     if (rc == CLI_EXIT_OK && cli_program_flush("releasing the permits") == CLI_CONTINUE)
         return CLI_EXIT_OK;
-    give_back(c);
+    release_unprinted_permits(c);
     return CLI_EXIT_ERROR;
 }
 
-static int end_acquire(struct cli_counted *c)
+static int report_acquire_result(struct cli_counted *c)
 {
     struct cli_wait *w = &c->wait;
 
     cli_wait_take_signals(w);
-    if (w->status == HF_OK && w->signal == 0)
+    if (w->status == HF_OK && w->ending_signal == 0)
         return print_acquired_or_release(c);
     if (w->status == HF_OK)
-        give_back(c);
+        release_unprinted_permits(c);
     if (w->status == HF_OK || w->status == HF_CANCELLED)
-        return CLI_EXIT_SIGNAL + w->signal;
+        return CLI_EXIT_SIGNAL + w->ending_signal;
     if (w->status == HF_UNREPLICATED) {
         (void)cli_counted_report_error(c, w->status, &w->error, false);
         return cli_fail("no permit was acquired: those that the server granted are released "
@@ -193,14 +196,14 @@ static int end_acquire(struct cli_counted *c)
     }
     if (w->status != HF_TIMEOUT)
         return cli_counted_report_error(c, w->status, &w->error, false);
-    if (c->is_absent && c->waiting.wait_ms == 0)
+    if (c->was_semaphore_absent && c->wait_options.wait_ms == 0)
         cli_warn("there is no semaphore %s; its action 'set N' creates it", c->quoted);
     cli_verbose("%s", w->error.text);
-    return cli_counted_done(c, "acquired", false, c->waiting.conflict_code);
+    return cli_counted_done(c, "acquired", false, c->wait_options.conflict_code);
 }
 
 /* A name that is misspelt is not waited for, or refused, in silence. */
-static int note_absence(struct cli_counted *c)
+static int check_semaphore_exists(struct cli_counted *c)
 {
     int64_t available;
     bool exists = true;
@@ -209,8 +212,8 @@ static int note_absence(struct cli_counted *c)
     cli_signals_end_at_once(true); /* nothing is taken, and the call blocks */
     rc = inspect_semaphore(c, &available, &exists);
     cli_signals_end_at_once(false);
-    c->is_absent = rc == CLI_CONTINUE && !exists;
-    if (c->is_absent && c->waiting.wait_ms != 0)
+    c->was_semaphore_absent = rc == CLI_CONTINUE && !exists;
+    if (c->was_semaphore_absent && c->wait_options.wait_ms != 0)
         cli_warn("there is no semaphore %s yet; waiting for it (its action 'set N' creates it)",
                  c->quoted);
     return rc;
@@ -218,17 +221,17 @@ static int note_absence(struct cli_counted *c)
 
 static int acquire_permits(struct cli_counted *c)
 {
-    int rc = note_absence(c);
+    int rc = check_semaphore_exists(c);
     hf_status status;
 
     if (rc != CLI_CONTINUE)
         return rc;
-    status = hf_semaphore_acquire_async(c->on.semaphore, c->number, c->waiting.wait_ms,
+    status = hf_semaphore_acquire_async(c->object.semaphore, c->number, c->wait_options.wait_ms,
                                         &c->wait.cancel, cli_wait_done, &c->wait);
     if (status < 0)
         return cli_fail("cannot request permits: %s", hf_status_text(status));
     cli_wait_run_loop(&c->wait);
-    return end_acquire(c);
+    return report_acquire_result(c);
 }
 
 /* ---- the command line ---- */
@@ -237,7 +240,7 @@ static const struct cli_counted_action actions[] = {
     {"set", CLI_WITH_NUMBER, 0, false, false, set_permits, true},
     {"add", CLI_WITH_NUMBER, 1, false, true, add_permits, false},
     {"reduce", CLI_WITH_NUMBER, 1, false, true, reduce_permits, false},
-    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get_available, false},
+    {"get", CLI_WITHOUT_NUMBER, 0, false, false, print_available, false},
     {"acquire", CLI_NUMBER_OR_ONE, 1, true, false, acquire_permits, false},
     {"release", CLI_NUMBER_OR_ONE, 1, false, true, release_permits, false},
     {"resize", CLI_WITH_NUMBER, 0, false, false, resize_semaphore, false},

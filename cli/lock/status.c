@@ -13,8 +13,8 @@
 /* ---- one lock ---- */
 
 /* Inspects the lock and, for a semaphore, reads the number of available permits. */
-static int look_up(struct hf_lock **lock, struct hf_client *client,
-                   struct cli_lock *out)
+static int inspect_lock_and_permits(struct hf_lock **lock, struct hf_client *client,
+                                    struct cli_lock *out)
 {
     struct hf_error err = {0};
     int rc = cli_inspect_any_or_report(lock, client, out->name, &out->info);
@@ -29,7 +29,7 @@ static int look_up(struct hf_lock **lock, struct hf_client *client,
 }
 
 /* A multi-lock counts each value, others no re-entries. */
-static bool has_count(const struct hf_lock_info *info)
+static bool has_hold_count(const struct hf_lock_info *info)
 {
     return info->kind != HF_KIND_MULTI && info->kind != HF_KIND_VALUE;
 }
@@ -48,11 +48,11 @@ static void print_holder(const struct cli_lock *lock)
         (void)printf(" (%s)", lock->label);
     if (info->holders > 1)
         (void)printf(" and %lld more", (long long)info->holders - 1);
-    if (has_count(info))
+    if (has_hold_count(info))
         (void)printf(", hold count %lld", (long long)info->hold_count);
 }
 
-static void print_unseen(const struct hf_lock_info *info)
+static void print_unreadable_queue(const struct hf_lock_info *info)
 {
     if (info->waiters < 0)
         (void)fputs(", its wait queue cannot be read (ACL, or another type of key)",
@@ -72,7 +72,7 @@ static void print_free(const struct hf_lock_info *info)
         (void)printf("free, waiters in its queue: %lld\n", (long long)info->waiters);
     else {
         (void)fputs("free", stdout);
-        print_unseen(info);
+        print_unreadable_queue(info);
         (void)putchar('\n');
     }
 }
@@ -89,7 +89,7 @@ static void print_held(const struct cli_lock *lock)
         print_holder(lock);
     if (info->waiters > 0)
         (void)printf(", waiters in its queue: %lld", (long long)info->waiters);
-    print_unseen(info);
+    print_unreadable_queue(info);
     if (info->ttl_ms >= 0)
         (void)printf(", TTL %s\n", cli_duration_text(ttl, info->ttl_ms));
     else if (info->kind == HF_KIND_VALUE)
@@ -102,9 +102,9 @@ static void print_text(const struct cli_lock *lock)
 {
     char quoted[CLI_QUOTE_MAX];
 
-    if (lock->server)
-        (void)printf("%s: ", lock->server);
-    (void)printf("%s: ", cli_quote(quoted, lock->name, lock->len));
+    if (lock->server_address)
+        (void)printf("%s: ", lock->server_address);
+    (void)printf("%s: ", cli_quote(quoted, lock->name, lock->name_len));
     if (lock->info.is_locked)
         print_held(lock);
     else
@@ -116,8 +116,8 @@ static int print_lock(const struct cli_common *common,
                       struct hf_client *client, struct hf_lock **lock,
                       const char *name, const char *server)
 {
-    struct cli_lock found = {.name = name, .len = strlen(name), .server = server};
-    int rc = look_up(lock, client, &found);
+    struct cli_lock found = {.name = name, .name_len = strlen(name), .server_address = server};
+    int rc = inspect_lock_and_permits(lock, client, &found);
 
     if (rc == CLI_CONTINUE && !common->is_quiet)
         cli_label_read(client, &found.info, found.label);
@@ -138,29 +138,38 @@ static int worse_exit_code(int a, int b)
     return a > b ? a : b;
 }
 
+/* Sets *is_unreachable if the server cannot be reached, and leaves it as it was otherwise. */
+static int open_and_print_lock(const struct cli_common *common, struct hf_client *client,
+                               const char *name, const char *server, bool *is_unreachable)
+{
+    struct hf_lock *lock = NULL;
+    int rc = cli_lock_open(&lock, client, HF_KIND_PLAIN, name);
+
+    if (rc == CLI_CONTINUE)
+        rc = print_lock(common, client, &lock, name, server);
+    else if (lock)
+        *is_unreachable = true;
+    hf_lock_free(lock);
+    return rc;
+}
+
 /* All locks are on one server, except in a cluster: if it cannot be reached for one
  * lock, no request is sent for the others. */
 static int print_locks(const struct cli_common *common,
                        struct hf_client *client, char *const *names)
 {
-    bool is_reachable = true;
+    bool is_unreachable = false;
     int code = CLI_EXIT_OK;
 
-    for (; is_reachable && *names; names++) {
-        struct hf_lock *lock;
-        int rc = cli_lock_open(&lock, client, HF_KIND_PLAIN, *names);
+    for (; *names && (!is_unreachable || cli_common_is_cluster(common)); names++) {
+        int rc = open_and_print_lock(common, client, *names, NULL, &is_unreachable);
 
-        if (rc == CLI_CONTINUE)
-            rc = print_lock(common, client, &lock, *names, NULL);
-        else if (lock)
-            is_reachable = cli_common_is_cluster(common);
-        hf_lock_free(lock);
         code = worse_exit_code(code, rc);
     }
     return code;
 }
 
-static int print_all(const struct cli_common *common, char *const *names)
+static int open_client_and_print_locks(const struct cli_common *common, char *const *names)
 {
     struct hf_client *client;
     int rc = cli_client_open_no_retry(&client, common);
@@ -173,49 +182,35 @@ static int print_all(const struct cli_common *common, char *const *names)
 
 /* ---- several servers: the members of a quorum ---- */
 
-struct member {
+struct quorum_client {
     struct hf_client *client;
     bool is_unreachable;        /* no further request is sent to it */
 };
 
 /* A quorum is held while it is held on a majority; whether by one owner, its members do not show:
  * an owner has another name on each server. */
-struct votes {
+struct quorum_votes {
     size_t servers, held, unknown;
 };
 
-static int look_at_member(const struct cli_common *common, struct member *member,
-                          const char *name)
-{
-    struct hf_lock *lock = NULL;
-    int rc = cli_lock_open(&lock, member->client, HF_KIND_PLAIN, name);
-
-    if (rc == CLI_CONTINUE)
-        rc = print_lock(common, member->client, &lock, name, hf_client_address(member->client));
-    else if (lock)
-        member->is_unreachable = true;
-    hf_lock_free(lock);
-    return rc;
-}
-
-static size_t needed(const struct votes *v)
+static size_t votes_needed(const struct quorum_votes *v)
 {
     return v->servers / 2 + 1;
 }
 
-static bool is_held(const struct votes *v)
+static bool is_held_by_majority(const struct quorum_votes *v)
 {
-    return v->held >= needed(v);
+    return v->held >= votes_needed(v);
 }
 
-static bool is_known(const struct votes *v)
+static bool is_result_known(const struct quorum_votes *v)
 {
-    return is_held(v) || v->held + v->unknown < needed(v);
+    return is_held_by_majority(v) || v->held + v->unknown < votes_needed(v);
 }
 
-static int print_votes_json(const struct votes *v, const char *name)
+static int print_votes_json(const struct quorum_votes *v, const char *name)
 {
-    struct cli_lock lock = {.name = name, .len = strlen(name)};
+    struct cli_lock lock = {.name = name, .name_len = strlen(name)};
     struct cli_json j;
 
     cli_json_init(&j);
@@ -223,12 +218,12 @@ static int print_votes_json(const struct votes *v, const char *name)
     cli_json_integer(&j, "servers", (int64_t)v->servers);
     cli_json_integer(&j, "held_on", (int64_t)v->held);
     cli_json_integer(&j, "unknown_on", (int64_t)v->unknown);
-    if (is_known(v))
-        cli_json_bool(&j, "majority", is_held(v));
+    if (is_result_known(v))
+        cli_json_bool(&j, "majority", is_held_by_majority(v));
     return cli_json_print(&j);
 }
 
-static void print_votes_text(const struct votes *v, const char *name)
+static void print_votes_text(const struct quorum_votes *v, const char *name)
 {
     char quoted[CLI_QUOTE_MAX];
 
@@ -236,12 +231,13 @@ static void print_votes_text(const struct votes *v, const char *name)
                  v->held, v->servers);
     if (v->unknown > 0)
         (void)printf("unknown on %zu, ", v->unknown);
-    (void)puts(is_held(v)    ? "a majority"
-               : is_known(v) ? "not a majority"
+    (void)puts(is_held_by_majority(v)    ? "a majority"
+               : is_result_known(v) ? "not a majority"
                              : "so a majority may be held");
 }
 
-static int print_votes(const struct cli_common *common, const struct votes *v, const char *name)
+static int print_votes(const struct cli_common *common, const struct quorum_votes *v,
+                       const char *name)
 {
     int rc = CLI_CONTINUE;
 
@@ -251,16 +247,21 @@ static int print_votes(const struct cli_common *common, const struct votes *v, c
         print_votes_text(v, name);
     if (rc != CLI_CONTINUE)
         return rc;
-    return !is_known(v) ? CLI_EXIT_ERROR : is_held(v) ? CLI_EXIT_OK : CLI_EXIT_NO;
+    return !is_result_known(v) ? CLI_EXIT_ERROR : is_held_by_majority(v) ? CLI_EXIT_OK
+           : CLI_EXIT_NO;
 }
 
-static int print_quorum(const struct cli_common *common, struct member *members, const char *name)
+static int print_lock_of_quorum(const struct cli_common *common, struct quorum_client *members,
+                                const char *name)
 {
-    struct votes v = {.servers = common->urls_count};
+    struct quorum_votes v = {.servers = common->urls_count};
 
     for (size_t i = 0; i < v.servers; i++) {
-        int rc = members[i].is_unreachable ? CLI_EXIT_ERROR
-                                           : look_at_member(common, &members[i], name);
+        struct quorum_client *m = &members[i];
+        int rc = m->is_unreachable ? CLI_EXIT_ERROR
+                                   : open_and_print_lock(common, m->client, name,
+                                                         hf_client_address(m->client),
+                                                         &m->is_unreachable);
 
         v.held += rc == CLI_EXIT_OK;
         v.unknown += rc != CLI_EXIT_OK && rc != CLI_EXIT_NO;
@@ -268,7 +269,7 @@ static int print_quorum(const struct cli_common *common, struct member *members,
     return print_votes(common, &v, name);
 }
 
-static int open_members(const struct cli_common *common, struct member *members)
+static int open_quorum_clients(const struct cli_common *common, struct quorum_client *members)
 {
     int rc = CLI_CONTINUE;
 
@@ -283,13 +284,13 @@ static int open_members(const struct cli_common *common, struct member *members)
     return rc;
 }
 
-static int print_quorums(const struct cli_common *common, char *const *names)
+static int print_locks_of_quorum(const struct cli_common *common, char *const *names)
 {
-    struct member members[HF_QUORUM_MAX] = {0};
-    int rc = open_members(common, members), code = CLI_EXIT_OK;
+    struct quorum_client members[HF_QUORUM_MAX] = {0};
+    int rc = open_quorum_clients(common, members), code = CLI_EXIT_OK;
 
     for (; rc == CLI_CONTINUE && *names; names++)
-        code = worse_exit_code(code, print_quorum(common, members, *names));
+        code = worse_exit_code(code, print_lock_of_quorum(common, members, *names));
     for (size_t i = 0; i < common->urls_count; i++)
         hf_client_free(members[i].client);
     return rc == CLI_CONTINUE ? code : rc;
@@ -309,7 +310,8 @@ static int main_status(struct cli_args *args, struct cli_common *common)
         rc = cli_common_apply(common);
     if (rc != CLI_CONTINUE)
         return rc;
-    return common->urls_count > 1 ? print_quorums(common, names) : print_all(common, names);
+    return common->urls_count > 1 ? print_locks_of_quorum(common, names)
+           : open_client_and_print_locks(common, names);
 }
 
 const struct cli_command cli_status_command = {

@@ -9,7 +9,7 @@
 #include "net/base/error.h"
 #include "net/base/moment.h"
 
-static void on_done(void *ctx, hf_status status, const struct hf_error *err)
+static void on_request_done(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct cli_timed *t = ctx;
 
@@ -26,7 +26,7 @@ static void begin_request(struct cli_timed *t)
 }
 
 /* `rc`: of the call that began it. */
-static hf_status await_request(struct cli_timed *t, hf_status rc, struct hf_error *err)
+static hf_status wait_for_request(struct cli_timed *t, hf_status rc, struct hf_error *err)
 {
     int64_t left_ms;
 
@@ -34,7 +34,7 @@ static hf_status await_request(struct cli_timed *t, hf_status rc, struct hf_erro
         t->is_pending = false;
         return hf_error_set(err, rc, "%s", hf_status_text(rc));
     }
-    while (t->is_pending && (left_ms = t->until_ms - hf_clock_ms()) > 0)
+    while (t->is_pending && (left_ms = t->deadline_ms - hf_clock_ms()) > 0)
         hf_loop_dispatch(t->loop, (int)hf_min_ms(left_ms, INT_MAX));
     if (t->is_pending)
         return HF_CANCELLED;
@@ -51,8 +51,8 @@ hf_status cli_timed_inspect(struct cli_inspector *by, struct hf_lock *lock,
     if (t->is_pending)
         return HF_CANCELLED;
     begin_request(t);
-    rc = hf_lock_inspect_async(lock, &t->info, on_done, t);
-    rc = await_request(t, rc, err);
+    rc = hf_lock_inspect_async(lock, &t->info, on_request_done, t);
+    rc = wait_for_request(t, rc, err);
     if (!t->is_pending)
         *out = t->info;
     return rc;
@@ -68,7 +68,7 @@ void cli_timed_label(struct cli_timed *t, struct hf_client *client,
     if (t->is_pending || !cli_label_is_readable(info))
         return;
     begin_request(t);
-    rc = hf_label_read_async(client, info->holder, info->holder_len, t->label, on_done, t);
-    if (await_request(t, rc, &err) == HF_OK)
+    rc = hf_label_read_async(client, info->holder, info->holder_len, t->label, on_request_done, t);
+    if (wait_for_request(t, rc, &err) == HF_OK)
         (void)strcpy(dst, t->label);
 }

@@ -7,18 +7,19 @@
 #include "lock/label.h"
 
 struct cli_timed {
-    struct cli_inspector inspector; /* for cli_inspect_any: returns HF_CANCELLED after until_ms */
+    struct cli_inspector inspector; /* for cli_inspect_any: returns HF_CANCELLED after
+                                       deadline_ms */
     struct hf_loop *loop;       /* of the client; without a thread */
-    int64_t until_ms;           /* HF_NEVER: the request timeout alone counts */
+    int64_t deadline_ms;        /* HF_NEVER: the request timeout alone counts */
 
-    bool is_pending;            /* at until_ms, a request had no reply */
+    bool is_pending;            /* at deadline_ms, a request had no reply */
     hf_status status;
     struct hf_error error;
     struct hf_lock_info info;
     char label[HF_LABEL_MAX + 1];
 };
 
-#define CLI_TIMED_INIT {.inspector = {.inspect = cli_timed_inspect}, .until_ms = HF_NEVER}
+#define CLI_TIMED_INIT {.inspector = {.inspect = cli_timed_inspect}, .deadline_ms = HF_NEVER}
 
 /* cli_timed_inspect - as hf_lock_inspect; `by` is the member of a cli_timed, which must be valid
  *                     until the client is freed.

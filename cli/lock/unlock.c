@@ -58,7 +58,7 @@ static int print_json(const struct unlock_lock *u, bool is_released,
 
 #define WHY_MAX (CLI_PLACES_MAX + 100)
 
-static const char *why_not(const struct unlock_lock *u, char dst[WHY_MAX])
+static const char *reason_not_unlocked(const struct unlock_lock *u, char dst[WHY_MAX])
 {
     char places[CLI_PLACES_MAX];
 
@@ -93,7 +93,7 @@ static int report_outcome(const struct unlock_lock *u, bool is_released,
     else if (!is_released && len > 0)
         cli_warn("%s is not released: it is held by %s", u->quoted, holder);
     else if (!is_released)
-        cli_warn("%s is not released: %s", u->quoted, why_not(u, why));
+        cli_warn("%s is not released: %s", u->quoted, reason_not_unlocked(u, why));
     return code;
 }
 
@@ -121,7 +121,7 @@ static int report_holder(struct unlock_lock *u, const char *tried, size_t len)
 }
 
 /* Compares and deletes in one step, so that a new holder keeps it. */
-static int release_of(struct unlock_lock *u, const char *owner, size_t len)
+static int release_lock_of_owner(struct unlock_lock *u, const char *owner, size_t len)
 {
     struct hf_error err = {0};
     hf_status status =
@@ -138,7 +138,7 @@ static int release_of(struct unlock_lock *u, const char *owner, size_t len)
 
 /* The library also refuses the rest, but no confirmation is requested for a release
  * that would be refused. */
-static bool is_foreign(const struct hf_lock_info *info)
+static bool is_foreign_string(const struct hf_lock_info *info)
 {
     int64_t number;
 
@@ -147,10 +147,10 @@ static bool is_foreign(const struct hf_lock_info *info)
                                &number) != CLI_STRING_LOCK;
 }
 
-static bool can_release(const struct hf_lock_info *info)
+static bool can_unlock(const struct hf_lock_info *info)
 {
     return info->kind != HF_KIND_MULTI && info->kind != HF_KIND_PERMIT &&
-           !is_foreign(info) && info->holders == 1;
+           !is_foreign_string(info) && info->holders == 1;
 }
 
 static int refuse_to_unlock(const struct unlock_lock *u, const struct hf_lock_info *info)
@@ -159,7 +159,7 @@ static int refuse_to_unlock(const struct unlock_lock *u, const struct hf_lock_in
         return cli_fail("%s is a semaphore: a permit becomes free when its holder "
                         "releases it or its lease expires; nothing is changed",
                         u->quoted);
-    if (is_foreign(info))
+    if (is_foreign_string(info))
         return cli_fail("%s is a string without a TTL, which is perhaps not a lock; "
                         "nothing is changed. Use --owner with its text to release it",
                         u->quoted);
@@ -173,8 +173,8 @@ static int refuse_to_unlock(const struct unlock_lock *u, const struct hf_lock_in
                     "is changed", u->quoted, hf_lock_kind_text(info->kind));
 }
 
-static bool confirm_by_person(const struct unlock_lock *u, struct hf_client *client,
-                              const struct hf_lock_info *info)
+static bool ask_person_to_confirm(const struct unlock_lock *u, struct hf_client *client,
+                                  const struct hf_lock_info *info)
 {
     char holder[CLI_QUOTE_MAX], label[HF_LABEL_MAX + 1], ttl[CLI_DURATION_TEXT_MAX];
 
@@ -226,12 +226,12 @@ static int release_by_force(struct unlock_lock *u, struct hf_client *client)
         return repair_queue(u, client);
     if (!info->is_locked)
         return report_outcome(u, false, "", 0);
-    if (!can_release(info))
+    if (!can_unlock(info))
         return refuse_to_unlock(u, info);
-    if (!u->is_confirmed && !confirm_by_person(u, client, info))
+    if (!u->is_confirmed && !ask_person_to_confirm(u, client, info))
         return report_outcome(u, false, info->holder, info->holder_len);
     memcpy(holder, info->holder, info->holder_len);
-    return release_of(u, holder, info->holder_len);
+    return release_lock_of_owner(u, holder, info->holder_len);
 }
 
 /* ---- the subcommand ---- */
@@ -248,11 +248,12 @@ static int unlock_queue(const struct unlock_lock *u, struct hf_client *client)
     return cli_queue_clear(&plan, client);
 }
 
-static int release_found(struct unlock_lock *u, struct hf_client *client)
+static int unlock_inspected_lock(struct unlock_lock *u, struct hf_client *client)
 {
     if (cli_lock_is_counter(&u->info))
         return report_outcome(u, false, "", 0);
-    return u->owner ? release_of(u, u->owner, u->owner_len) : release_by_force(u, client);
+    return u->owner ? release_lock_of_owner(u, u->owner, u->owner_len)
+           : release_by_force(u, client);
 }
 
 static int unlock_connected(struct unlock_lock *u, struct hf_client *client)
@@ -265,12 +266,12 @@ static int unlock_connected(struct unlock_lock *u, struct hf_client *client)
     if (rc == CLI_CONTINUE)
         rc = cli_inspect_any_or_report(&u->lock, client, u->name, &u->info);
     if (rc == CLI_CONTINUE)
-        rc = release_found(u, client);
+        rc = unlock_inspected_lock(u, client);
     hf_lock_free(u->lock);
     return rc;
 }
 
-static int unlock_lock(struct unlock_lock *u)
+static int open_client_and_unlock(struct unlock_lock *u)
 {
     struct hf_client *client;
     int rc = cli_client_open_no_retry(&client, u->common);
@@ -282,7 +283,7 @@ static int unlock_lock(struct unlock_lock *u)
 }
 
 /* Returns the byte of "\xHH"; -1 if it is not such an escape. */
-static int byte_at(const char *at)
+static int escaped_byte_at(const char *at)
 {
     char digits[3] = "";
 
@@ -293,13 +294,13 @@ static int byte_at(const char *at)
 }
 
 /* Decodes an owner in the form of `status`, in place. Returns its length. */
-static size_t as_shown(char *text)
+static size_t decode_owner_in_place(char *text)
 {
     char *to = text;
     int byte;
 
     for (const char *at = text; *at; at += byte >= 0 ? 4 : 1) {
-        byte = byte_at(at);
+        byte = escaped_byte_at(at);
         *to++ = byte >= 0 ? (char)byte : *at;
     }
     *to = '\0';
@@ -318,7 +319,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         u->name = value;
         break;
     case OWNER:
-        u->owner_len = as_shown(value);
+        u->owner_len = decode_owner_in_place(value);
         u->owner = value;
         break;
     case FORCE:
@@ -359,7 +360,7 @@ static int main_unlock(struct cli_args *args, struct cli_common *common)
     if (rc != CLI_CONTINUE)
         return rc;
     (void)cli_quote(u.quoted, u.name, strlen(u.name));
-    return unlock_lock(&u);
+    return open_client_and_unlock(&u);
 }
 
 const struct cli_command cli_unlock_command = {

@@ -35,62 +35,62 @@
 #define LABEL_MAX_MS 6000
 #define NAMES_MAX 1000   /* each name is one request for each poll */
 
-struct watched {
+struct watched_lock {
     const char *name;
     struct cli_snapshot last_snapshot; /* the last one that was answered */
-    size_t labelled_len;        /* the holder whose label was read last */
-    char labelled[HF_OWNER_TEXT_MAX];
+    size_t labelled_holder_len;  /* the holder whose label was read last */
+    char labelled_holder[HF_OWNER_TEXT_MAX];
     char label[HF_LABEL_MAX + 1];
-    bool is_unknown;            /* no look was answered since */
-    bool is_pushed;             /* the server reports its changes */
-    int64_t looked_ms;          /* the last look */
-    int64_t next_ms;            /* the next look; 0: at once */
-    int64_t label_ms;           /* when a label that was missing is read again; HF_NEVER */
-    int64_t label_wait_ms;      /* before that */
+    bool is_state_unknown;       /* no look was answered since */
+    bool are_changes_pushed;     /* the server reports its changes */
+    int64_t last_look_ms;        /* the last look */
+    int64_t next_look_ms;        /* the next look; 0: at once */
+    int64_t read_label_again_ms; /* when a label that was missing is read again; HF_NEVER */
+    int64_t label_pause_ms;      /* before that */
 };
 
 struct watch {
     const struct cli_common *common;
-    int64_t every_ms;
-    int64_t for_ms;             /* 0: until it is ended */
-    bool polls;                 /* --every */
+    int64_t poll_interval_ms;
+    int64_t watch_duration_ms;       /* 0: until it is ended */
+    bool polls_only;                 /* --every */
     struct hf_loop *loop;
     struct hf_client *client;
-    struct cli_pushes *pushes;  /* NULL: it polls */
-    struct cli_timed timed;     /* its requests; without --for, until HF_NEVER */
-    struct watched *locks;
-    size_t count;
+    struct cli_pushes *pushes;       /* NULL: it polls */
+    struct cli_timed timed_requests; /* its requests; without --for, until HF_NEVER */
+    struct watched_lock *locks;
+    size_t locks_count;
 };
 
 /* ---- the label ---- */
 
-static bool is_labelled(const struct watched *w, const struct hf_lock_info *info)
+static bool is_label_of_holder(const struct watched_lock *w, const struct hf_lock_info *info)
 {
-    return w->labelled_len == info->holder_len &&
-           memcmp(w->labelled, info->holder, info->holder_len) == 0;
+    return w->labelled_holder_len == info->holder_len &&
+           memcmp(w->labelled_holder, info->holder, info->holder_len) == 0;
 }
 
-static void read_again(struct watched *w, int64_t wait_ms)
+static void read_label_again_later(struct watched_lock *w, int64_t wait_ms)
 {
-    w->label_wait_ms = wait_ms;
-    w->label_ms = wait_ms <= LABEL_MAX_MS ? hf_clock_ms() + wait_ms : HF_NEVER;
+    w->label_pause_ms = wait_ms;
+    w->read_label_again_ms = wait_ms <= LABEL_MAX_MS ? hf_clock_ms() + wait_ms : HF_NEVER;
 }
 
 /* A holder that has just acquired the lock stores its label later, so "" is read again. */
-static const char *label_now(struct watch *watch, struct watched *w,
-                             const struct hf_lock_info *info)
+static const char *read_label_now(struct watch *watch, struct watched_lock *w,
+                                  const struct hf_lock_info *info)
 {
-    if (!info->is_locked || info->holder_len > sizeof w->labelled)
+    if (!info->is_locked || info->holder_len > sizeof w->labelled_holder)
         return "";
-    if (is_labelled(w, info) && w->label[0])
+    if (is_label_of_holder(w, info) && w->label[0])
         return w->label;
-    if (!is_labelled(w, info) && cli_label_is_readable(info))
-        read_again(w, LABEL_MS);
-    w->labelled_len = info->holder_len;
-    memcpy(w->labelled, info->holder, info->holder_len);
-    cli_timed_label(&watch->timed, watch->client, info, w->label);
+    if (!is_label_of_holder(w, info) && cli_label_is_readable(info))
+        read_label_again_later(w, LABEL_MS);
+    w->labelled_holder_len = info->holder_len;
+    memcpy(w->labelled_holder, info->holder, info->holder_len);
+    cli_timed_label(&watch->timed_requests, watch->client, info, w->label);
     if (w->label[0])
-        w->label_ms = HF_NEVER;
+        w->read_label_again_ms = HF_NEVER;
     return w->label;
 }
 
@@ -99,36 +99,36 @@ static void read_late_labels(struct watch *watch)
 {
     int64_t now_ms = hf_clock_ms();
 
-    for (size_t i = 0; i < watch->count; i++) {
-        struct watched *w = &watch->locks[i];
+    for (size_t i = 0; i < watch->locks_count; i++) {
+        struct watched_lock *w = &watch->locks[i];
 
-        if (w->label_ms > now_ms)
+        if (w->read_label_again_ms > now_ms)
             continue;
-        w->label_ms = HF_NEVER;
-        if (!w->last_snapshot.info.is_locked || w->is_unknown ||
-            !is_labelled(w, &w->last_snapshot.info))
+        w->read_label_again_ms = HF_NEVER;
+        if (!w->last_snapshot.info.is_locked || w->is_state_unknown ||
+            !is_label_of_holder(w, &w->last_snapshot.info))
             continue;
-        read_again(w, 2 * w->label_wait_ms);
-        (void)label_now(watch, w, &w->last_snapshot.info);
+        read_label_again_later(w, 2 * w->label_pause_ms);
+        (void)read_label_now(watch, w, &w->last_snapshot.info);
     }
 }
 
 /* That of a holder that has released the lock may be deleted by now. */
-static const char *label_of(struct watch *watch, struct watched *w,
-                            enum cli_watch_event event, const struct hf_lock_info *info)
+static const char *label_for_event(struct watch *watch, struct watched_lock *w,
+                                   enum cli_watch_event event, const struct hf_lock_info *info)
 {
     if (!cli_watch_is_of_earlier_hold(event))
-        return label_now(watch, w, info);
-    return is_labelled(w, info) ? w->label : "";
+        return read_label_now(watch, w, info);
+    return is_label_of_holder(w, info) ? w->label : "";
 }
 
 /* ---- a line ---- */
 
 /* `info`: of an event that is past, its holder; NULL: not known. */
-static void print_json(const struct watched *w, const char *event,
+static void print_json(const struct watched_lock *w, const char *event,
                        const struct hf_lock_info *info, const char *label, const char *reason)
 {
-    struct cli_lock lock = {.name = w->name, .len = strlen(w->name)};
+    struct cli_lock lock = {.name = w->name, .name_len = strlen(w->name)};
     char time[CLI_WALL_CLOCK_MAX];
     struct cli_json j;
 
@@ -146,7 +146,7 @@ static void print_json(const struct watched *w, const char *event,
     (void)cli_json_print(&j);
 }
 
-static void print_head(const struct watched *w)
+static void print_time_and_name(const struct watched_lock *w)
 {
     char time[CLI_WALL_CLOCK_MAX], name[CLI_QUOTE_MAX];
 
@@ -194,12 +194,12 @@ static void print_owner(enum cli_watch_event event,
         (void)printf(", hold count %lld", (long long)info->hold_count);
 }
 
-static void print_text(const struct watched *w, enum cli_watch_event event,
+static void print_text(const struct watched_lock *w, enum cli_watch_event event,
                        const struct hf_lock_info *info, const char *label)
 {
     char ttl[CLI_DURATION_TEXT_MAX];
 
-    print_head(w);
+    print_time_and_name(w);
     if (event == CLI_WATCH_FREE) {
         (void)puts("free");
         return;
@@ -213,11 +213,11 @@ static void print_text(const struct watched *w, enum cli_watch_event event,
         (void)printf(", TTL %s\n", cli_duration_text(ttl, info->ttl_ms));
 }
 
-static void print_event(struct watch *watch, struct watched *w,
+static void print_event(struct watch *watch, struct watched_lock *w,
                         enum cli_watch_event event,
                         const struct hf_lock_info *info)
 {
-    const char *label = label_of(watch, w, event, info);
+    const char *label = label_for_event(watch, w, event, info);
 
     if (watch->common->is_json)
         print_json(w, cli_watch_word(event), info, label, NULL);
@@ -226,20 +226,20 @@ static void print_event(struct watch *watch, struct watched *w,
 }
 
 /* Printed once; the next line is that of the next answer. */
-static void print_unknown(const struct watch *watch, const struct watched *w,
+static void print_unknown(const struct watch *watch, const struct watched_lock *w,
                           const char *reason)
 {
     if (watch->common->is_json) {
         print_json(w, "unknown", NULL, "", reason);
         return;
     }
-    print_head(w);
+    print_time_and_name(w);
     (void)printf("unknown: %s\n", reason);
 }
 
 /* ---- a look ---- */
 
-static void print_events_since(struct watch *watch, struct watched *w,
+static void print_events_since(struct watch *watch, struct watched_lock *w,
                                const struct cli_snapshot *now)
 {
     enum cli_watch_event events[CLI_WATCH_EVENTS_MAX];
@@ -248,15 +248,15 @@ static void print_events_since(struct watch *watch, struct watched *w,
     for (size_t i = 0; i < count; i++)
         print_event(watch, w, events[i],
                     cli_watch_is_of_earlier_hold(events[i]) ? &w->last_snapshot.info : &now->info);
-    if (w->is_unknown && count == 0) /* it was "unknown": print the state */
+    if (w->is_state_unknown && count == 0) /* it was "unknown": print the state */
         print_event(watch, w, now->info.is_locked ? CLI_WATCH_HELD
                                                   : CLI_WATCH_FREE, &now->info);
     w->last_snapshot = *now;
-    w->is_unknown = false;
+    w->is_state_unknown = false;
 }
 
-static hf_status take_snapshot(struct watch *watch, const char *name,
-                               struct cli_snapshot *out, struct hf_error *err)
+static hf_status inspect_into_snapshot(struct watch *watch, const char *name,
+                                       struct cli_snapshot *out, struct hf_error *err)
 {
     struct hf_lock *lock = NULL;
     hf_status rc =
@@ -264,7 +264,8 @@ static hf_status take_snapshot(struct watch *watch, const char *name,
 
     *out = (struct cli_snapshot){.sent_ms = hf_clock_ms()};
     if (rc == HF_OK)
-        rc = cli_inspect_any(&lock, watch->client, name, &watch->timed.inspector, &out->info, err);
+        rc = cli_inspect_any(&lock, watch->client, name, &watch->timed_requests.inspector,
+                             &out->info, err);
     out->answered_ms = hf_clock_ms();
     hf_lock_free(lock);
     return rc;
@@ -272,7 +273,7 @@ static hf_status take_snapshot(struct watch *watch, const char *name,
 
 /* All locks are on one server, except in a cluster: if it does not reply for one lock,
  * no request is sent for the others, because each would wait again. */
-static bool is_away(const struct watch *watch, hf_status status)
+static bool is_server_away(const struct watch *watch, hf_status status)
 {
     return (status == HF_E_CONNECT || status == HF_E_NOREPLY) &&
            !cli_common_is_cluster(watch->common);
@@ -282,12 +283,12 @@ static bool is_away(const struct watch *watch, hf_status status)
  * ended was released; later, it has expired. To distinguish the two on a busy machine,
  * the longest pause is half of the remaining lease, and the last poll is just before
  * the lease ends. */
-static int64_t next_look_ms(const struct watch *watch, const struct watched *w)
+static int64_t next_look_ms(const struct watch *watch, const struct watched_lock *w)
 {
-    int64_t now_ms = hf_clock_ms(), next_ms = now_ms + watch->every_ms;
-    int64_t ends_ms = w->is_unknown ? HF_NEVER : cli_watch_lease_end_ms(&w->last_snapshot);
+    int64_t now_ms = hf_clock_ms(), next_ms = now_ms + watch->poll_interval_ms;
+    int64_t ends_ms = w->is_state_unknown ? HF_NEVER : cli_watch_lease_end_ms(&w->last_snapshot);
 
-    if (w->is_pushed) /* a key that has expired is reported late, or when it is read */
+    if (w->are_changes_pushed) /* a key that has expired is reported late, or when it is read */
         return ends_ms == HF_NEVER ? HF_NEVER : hf_max_ms(ends_ms + AFTER_END_MS,
                                                           now_ms + EVERY_LEAST_MS);
     if (ends_ms != HF_NEVER) {
@@ -301,31 +302,31 @@ static int64_t next_look_ms(const struct watch *watch, const struct watched *w)
 }
 
 /* The number of permits in use is in several keys. */
-static bool is_pushable(const struct watched *w)
+static bool can_be_pushed(const struct watched_lock *w)
 {
     return w->last_snapshot.info.kind != HF_KIND_PERMIT;
 }
 
 /* After a look without a reply, the next one polls: arming would wait for the same server. */
-static hf_status arm_and_take_snapshot(struct watch *watch, struct watched *w,
+static hf_status arm_and_take_snapshot(struct watch *watch, struct watched_lock *w,
                                        struct cli_snapshot *now, struct hf_error *err)
 {
     size_t i = (size_t)(w - watch->locks);
 
-    w->looked_ms = hf_clock_ms();
-    w->is_pushed = watch->pushes && is_pushable(w) && !w->is_unknown &&
-                   cli_pushes_arm(watch->pushes, i, w->name, watch->timed.until_ms);
-    return take_snapshot(watch, w->name, now, err);
+    w->last_look_ms = hf_clock_ms();
+    w->are_changes_pushed = watch->pushes && can_be_pushed(w) && !w->is_state_unknown &&
+                   cli_pushes_arm(watch->pushes, i, w->name, watch->timed_requests.deadline_ms);
+    return inspect_into_snapshot(watch, w->name, now, err);
 }
 
 /* Changes that follow each other quickly are one. */
-static void note_pushes(struct watch *watch)
+static void make_pushed_locks_due(struct watch *watch)
 {
-    for (size_t i = 0; i < watch->count; i++) {
-        struct watched *w = &watch->locks[i];
+    for (size_t i = 0; i < watch->locks_count; i++) {
+        struct watched_lock *w = &watch->locks[i];
 
         if (cli_pushes_take(watch->pushes, i))
-            w->next_ms = w->looked_ms + EVERY_LEAST_MS;
+            w->next_look_ms = w->last_look_ms + EVERY_LEAST_MS;
     }
 }
 
@@ -335,13 +336,13 @@ static void poll_due_locks(struct watch *watch, int64_t until_ms)
     struct hf_error err = {0};
     hf_status rc = HF_OK;
 
-    for (size_t i = 0; i < watch->count; i++) {
-        struct watched *w = &watch->locks[i];
+    for (size_t i = 0; i < watch->locks_count; i++) {
+        struct watched_lock *w = &watch->locks[i];
         struct cli_snapshot now;
 
-        if (w->next_ms > until_ms || watch->timed.is_pending)
+        if (w->next_look_ms > until_ms || watch->timed_requests.is_pending)
             continue;
-        if (is_away(watch, rc))
+        if (is_server_away(watch, rc))
             hf_error_set(&err, rc, "the server cannot be reached");
         else
             rc = arm_and_take_snapshot(watch, w, &now, &err);
@@ -349,21 +350,21 @@ static void poll_due_locks(struct watch *watch, int64_t until_ms)
             (void)hf_error_set(&err, rc, "the server has not replied before the end of --for");
         if (rc == HF_OK)
             print_events_since(watch, w, &now);
-        else if (!w->is_unknown)
+        else if (!w->is_state_unknown)
             print_unknown(watch, w, err.text);
-        w->is_unknown = rc < 0;
-        w->is_pushed = w->is_pushed && rc == HF_OK;
-        w->next_ms = next_look_ms(watch, w);
+        w->is_state_unknown = rc < 0;
+        w->are_changes_pushed = w->are_changes_pushed && rc == HF_OK;
+        w->next_look_ms = next_look_ms(watch, w);
     }
 }
 
-static int64_t first_due_ms(const struct watch *watch)
+static int64_t next_due_ms(const struct watch *watch)
 {
     int64_t first_ms = HF_NEVER;
 
-    for (size_t i = 0; i < watch->count; i++)
-        first_ms = hf_min_ms(first_ms, hf_min_ms(watch->locks[i].next_ms,
-                                                 watch->locks[i].label_ms));
+    for (size_t i = 0; i < watch->locks_count; i++)
+        first_ms = hf_min_ms(first_ms, hf_min_ms(watch->locks[i].next_look_ms,
+                                                 watch->locks[i].read_label_again_ms));
     return first_ms;
 }
 
@@ -379,13 +380,13 @@ static bool has_reader(void)
 
 /* Until the next look is due, which a push makes earlier. False: the reader of standard output
  * has gone, which is noticed within READER_MS. */
-static bool rest_until(struct watch *watch, int64_t end_ms)
+static bool wait_for_next_look(struct watch *watch, int64_t end_ms)
 {
     for (;;) {
         int64_t now_ms = hf_clock_ms(), next_ms;
 
-        note_pushes(watch);
-        next_ms = hf_min_ms(first_due_ms(watch), end_ms);
+        make_pushed_locks_due(watch);
+        next_ms = hf_min_ms(next_due_ms(watch), end_ms);
         if (!has_reader())
             return false;
         if (next_ms <= now_ms)
@@ -395,29 +396,30 @@ static bool rest_until(struct watch *watch, int64_t end_ms)
 }
 
 /* Ends as a write to a closed pipe does; returns only if SIGPIPE is ignored. */
-static int end_unread(void)
+static int end_without_reader(void)
 {
     (void)raise(SIGPIPE);
     return cli_fail("standard output was closed");
 }
 
 /* False: a disk is full, or the reader has gone and SIGPIPE is ignored. */
-static bool can_write(void)
+static bool flush_output(void)
 {
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
 static int poll_until_end(struct watch *watch)
 {
-    int64_t end_ms = watch->for_ms > 0 ? watch->timed.until_ms - END_MS : HF_NEVER;
+    int64_t end_ms = watch->watch_duration_ms > 0 ? watch->timed_requests.deadline_ms - END_MS
+        : HF_NEVER;
 
     do {
         poll_due_locks(watch, hf_clock_ms());
         read_late_labels(watch);
-        if (!can_write())
+        if (!flush_output())
             return CLI_EXIT_ERROR; /* main says why */
-        if (!rest_until(watch, end_ms))
-            return end_unread();
+        if (!wait_for_next_look(watch, end_ms))
+            return end_without_reader();
     } while (hf_clock_ms() < end_ms);
     poll_due_locks(watch, HF_NEVER);
     return CLI_EXIT_OK;
@@ -434,7 +436,7 @@ static int check_server_reachable(struct watch *watch)
     return rc;
 }
 
-static int watch_all(struct watch *watch)
+static int open_client_and_watch(struct watch *watch)
 {
     const struct hf_loop_options of_loop = {.size = sizeof of_loop, .thread = false};
     struct hf_client_options options;
@@ -443,17 +445,17 @@ static int watch_all(struct watch *watch)
 
     if (status < 0)
         return cli_fail_what(status, "cannot make an event loop");
-    watch->timed.loop = watch->loop;
-    if (watch->for_ms > 0)
-        watch->timed.until_ms = hf_clock_ms() + watch->for_ms + END_MS;
+    watch->timed_requests.loop = watch->loop;
+    if (watch->watch_duration_ms > 0)
+        watch->timed_requests.deadline_ms = hf_clock_ms() + watch->watch_duration_ms + END_MS;
     hf_client_options_init(&options);
     options.loop = watch->loop;
     options.connect_once = true;
     rc = cli_client_open(&watch->client, watch->common, &options);
     if (rc == CLI_CONTINUE)
         rc = check_server_reachable(watch);
-    if (rc == CLI_CONTINUE && !watch->polls)
-        rc = cli_pushes_open(&watch->pushes, watch->loop, watch->common, watch->count);
+    if (rc == CLI_CONTINUE && !watch->polls_only)
+        rc = cli_pushes_open(&watch->pushes, watch->loop, watch->common, watch->locks_count);
     if (rc == CLI_CONTINUE)
         rc = poll_until_end(watch);
     cli_pushes_free(watch->pushes);
@@ -479,18 +481,18 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
 
     switch (id) {
     case EVERY:
-        watch->polls = true;
+        watch->polls_only = true;
         return cli_take_duration(args, "--every", value, EVERY_LEAST_MS,
-                                 &watch->every_ms);
+                                 &watch->poll_interval_ms);
     case FOR:
-        return cli_take_duration(args, "--for", value, 1, &watch->for_ms);
+        return cli_take_duration(args, "--for", value, 1, &watch->watch_duration_ms);
     default:
         if (!*value)
             return cli_usage(args, "NAME is empty");
-        if (watch->count == NAMES_MAX)
+        if (watch->locks_count == NAMES_MAX)
             return cli_usage(args, "at most %d names", NAMES_MAX);
-        watch->locks[watch->count++] = (struct watched){
-            .name = value, .last_snapshot = {.is_first = true}, .label_ms = HF_NEVER};
+        watch->locks[watch->locks_count++] = (struct watched_lock){
+            .name = value, .last_snapshot = {.is_first = true}, .read_label_again_ms = HF_NEVER};
         return CLI_CONTINUE;
     }
 }
@@ -498,22 +500,23 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
 static int main_watch(struct cli_args *args, struct cli_common *common)
 {
     struct watch watch = {.common = common,
-                          .every_ms = EVERY_MS,
-                          .timed = CLI_TIMED_INIT};
+                          .poll_interval_ms = EVERY_MS,
+                          .timed_requests = CLI_TIMED_INIT};
     int rc;
 
     if (!(watch.locks = calloc(NAMES_MAX, sizeof *watch.locks)))
         return cli_fail("out of memory");
     rc = cli_common_parse(common, args, own_options, take_option, &watch);
-    if (rc == CLI_CONTINUE && watch.count == 0)
+    if (rc == CLI_CONTINUE && watch.locks_count == 0)
         rc = cli_usage(args, "NAME is required");
     if (rc == CLI_CONTINUE)
         rc = cli_common_apply(common);
-    if (watch.for_ms > 0 &&
-        watch.for_ms < (common->connect_timeout_ms ? common->connect_timeout_ms : CONNECT_MS))
-        common->connect_timeout_ms = watch.for_ms;
+    if (watch.watch_duration_ms > 0 &&
+        watch.watch_duration_ms < (common->connect_timeout_ms ? common->connect_timeout_ms
+                                   : CONNECT_MS))
+        common->connect_timeout_ms = watch.watch_duration_ms;
     if (rc == CLI_CONTINUE)
-        rc = watch_all(&watch);
+        rc = open_client_and_watch(&watch);
     free(watch.locks);
     return rc;
 }

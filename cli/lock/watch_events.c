@@ -31,42 +31,42 @@ bool cli_watch_is_of_earlier_hold(enum cli_watch_event event)
 
 /* ---- when the lease ends ---- */
 
-static bool has_end(const struct cli_snapshot *look)
+static bool has_ttl(const struct cli_snapshot *look)
 {
     return look->info.ttl_ms >= 0;
 }
 
 /* A TTL may be any number, and is added to a clock. The bound is one that no server can
  * reach: a lease beyond it would look renewed at each look. */
-static int64_t ttl_ms(const struct cli_snapshot *look)
+static int64_t bounded_ttl_ms(const struct cli_snapshot *look)
 {
     return look->info.ttl_ms < INT64_MAX / 2 ? look->info.ttl_ms : INT64_MAX / 2;
 }
 
-static int64_t earliest_end(const struct cli_snapshot *look)
+static int64_t earliest_end_ms(const struct cli_snapshot *look)
 {
-    return look->sent_ms + ttl_ms(look) - ROUNDING_MS;
+    return look->sent_ms + bounded_ttl_ms(look) - ROUNDING_MS;
 }
 
-static int64_t latest_end(const struct cli_snapshot *look)
+static int64_t latest_end_ms(const struct cli_snapshot *look)
 {
-    return look->answered_ms + ttl_ms(look) + ROUNDING_MS;
+    return look->answered_ms + bounded_ttl_ms(look) + ROUNDING_MS;
 }
 
 static bool ends_later(const struct cli_snapshot *a, const struct cli_snapshot *b)
 {
-    return has_end(b) &&
-           (!has_end(a) || earliest_end(a) > latest_end(b));
+    return has_ttl(b) &&
+           (!has_ttl(a) || earliest_end_ms(a) > latest_end_ms(b));
 }
 
 int64_t cli_watch_lease_end_ms(const struct cli_snapshot *look)
 {
-    return look->info.is_locked && has_end(look) ? earliest_end(look) : HF_NEVER;
+    return look->info.is_locked && has_ttl(look) ? earliest_end_ms(look) : HF_NEVER;
 }
 
 /* ---- one hold or another ---- */
 
-static bool is_shared(const struct hf_lock_info *info)
+static bool may_have_several_holders(const struct hf_lock_info *info)
 {
     return info->kind == HF_KIND_READ || info->kind == HF_KIND_PERMIT;
 }
@@ -86,15 +86,15 @@ static bool is_same_hold(const struct hf_lock_info *a,
 {
     if (!a->is_locked || !b->is_locked || !is_same_kind(a, b))
         return false;
-    return is_shared(a) || (a->holder_len == b->holder_len &&
-                            memcmp(a->holder, b->holder, a->holder_len) == 0);
+    return may_have_several_holders(a) || (a->holder_len == b->holder_len &&
+                                           memcmp(a->holder, b->holder, a->holder_len) == 0);
 }
 
 /* How the hold that was seen before has ended. */
-static enum cli_watch_event how_ended(const struct cli_snapshot *before,
-                                      const struct cli_snapshot *now)
+static enum cli_watch_event end_event_of_hold(const struct cli_snapshot *before,
+                                              const struct cli_snapshot *now)
 {
-    return has_end(before) && now->answered_ms >= earliest_end(before)
+    return has_ttl(before) && now->answered_ms >= earliest_end_ms(before)
                ? CLI_WATCH_EXPIRED
                : CLI_WATCH_RELEASED;
 }
@@ -118,9 +118,9 @@ static size_t change_of_hold(enum cli_watch_event *out,
 {
     const struct hf_lock_info *a = &before->info, *b = &now->info;
 
-    if (is_shared(a) && a->holders != b->holders)
+    if (may_have_several_holders(a) && a->holders != b->holders)
         *out = b->holders > a->holders ? CLI_WATCH_JOINED : CLI_WATCH_LEFT;
-    else if (!is_shared(a) && a->hold_count != b->hold_count)
+    else if (!may_have_several_holders(a) && a->hold_count != b->hold_count)
         *out = b->hold_count > a->hold_count ? CLI_WATCH_REENTERED
                                              : CLI_WATCH_PARTLY_RELEASED;
     else
@@ -141,7 +141,7 @@ size_t cli_watch_compare(enum cli_watch_event out[CLI_WATCH_EVENTS_MAX],
     if (is_same_hold(&before->info, &now->info))
         return change_of_hold(out, before, now);
     if (before->info.is_locked)
-        out[count++] = how_ended(before, now);
+        out[count++] = end_event_of_hold(before, now);
     if (now->info.is_locked)
         out[count++] = CLI_WATCH_ACQUIRED;
     return count;

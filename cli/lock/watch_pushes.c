@@ -11,10 +11,10 @@
 #include "net/route/router.h"
 
 #define TIMEOUT_MS 5000         /* of a reply, if the URL has none */
-#define ARM_MS 1000             /* a longer reply is not awaited: the look waits for the server */
+#define ARM_TIMEOUT_MS 1000     /* a longer reply is not awaited: the look waits for the server */
 #define REPLY_MAX (16u << 20)   /* a map of a cluster, and a push */
 
-struct mark {
+struct armed_key {
     const char *name;           /* NULL: never armed */
     uint16_t slot;
     bool is_armed;
@@ -29,13 +29,13 @@ struct cli_pushes {
     struct hf_resp_arg argv[2];
     bool is_pending;
     bool is_answered;
-    size_t count;
-    struct mark marks[];
+    size_t keys_count;
+    struct armed_key keys[];
 };
 
 /* ---- what is reported ---- */
 
-static void mark_changed(struct mark *mark)
+static void disarm_as_changed(struct armed_key *mark)
 {
     mark->has_changed |= mark->is_armed;
     mark->is_armed = false;
@@ -47,12 +47,12 @@ static void on_invalidated(void *ctx, const struct hf_server *server, const char
 {
     struct cli_pushes *p = ctx;
 
-    for (size_t i = 0; i < p->count; i++) {
-        struct mark *mark = &p->marks[i];
+    for (size_t i = 0; i < p->keys_count; i++) {
+        struct armed_key *mark = &p->keys[i];
 
         if (mark->name && (key ? strlen(mark->name) == len && memcmp(mark->name, key, len) == 0
                                : hf_router_server_serves(p->router, server, mark->slot)))
-            mark_changed(mark);
+            disarm_as_changed(mark);
     }
 }
 
@@ -63,11 +63,11 @@ static void on_trouble(void *ctx, enum hf_trouble about, const struct hf_error *
 
     (void)why;
     if (about == HF_TROUBLE_LOST)
-        for (size_t i = 0; i < p->count; i++)
-            mark_changed(&p->marks[i]);
+        for (size_t i = 0; i < p->keys_count; i++)
+            disarm_as_changed(&p->keys[i]);
 }
 
-static bool is_attentive(void *ctx)
+static bool always_detects_switches(void *ctx)
 {
     (void)ctx;
     return true;
@@ -75,10 +75,10 @@ static bool is_attentive(void *ctx)
 
 bool cli_pushes_take(struct cli_pushes *p, size_t i)
 {
-    bool has_changed = p && p->marks[i].has_changed;
+    bool has_changed = p && p->keys[i].has_changed;
 
     if (p)
-        p->marks[i].has_changed = false;
+        p->keys[i].has_changed = false;
     return has_changed;
 }
 
@@ -94,7 +94,7 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
 }
 
 /* [locked] */
-static hf_status send_exists(struct cli_pushes *p, const struct mark *mark)
+static hf_status send_exists(struct cli_pushes *p, const struct armed_key *mark)
 {
     p->argv[0] = (struct hf_resp_arg){"EXISTS", 6};
     p->argv[1] = (struct hf_resp_arg){mark->name, strlen(mark->name)};
@@ -109,9 +109,9 @@ static hf_status send_exists(struct cli_pushes *p, const struct mark *mark)
 }
 
 /* False: the reply takes longer. A reply that comes later arms nothing. */
-static bool await_reply(const struct cli_pushes *p, int64_t until_ms)
+static bool wait_for_reply(const struct cli_pushes *p, int64_t until_ms)
 {
-    int64_t end_ms = hf_min_ms(hf_clock_ms() + ARM_MS, until_ms), left_ms;
+    int64_t end_ms = hf_min_ms(hf_clock_ms() + ARM_TIMEOUT_MS, until_ms), left_ms;
 
     while (p->is_pending && (left_ms = end_ms - hf_clock_ms()) > 0)
         hf_loop_dispatch(p->loop, (int)left_ms);
@@ -121,7 +121,7 @@ static bool await_reply(const struct cli_pushes *p, int64_t until_ms)
 /* A push that arrives with the reply counts: it is set before. */
 bool cli_pushes_arm(struct cli_pushes *p, size_t i, const char *name, int64_t until_ms)
 {
-    struct mark *mark = &p->marks[i];
+    struct armed_key *mark = &p->keys[i];
     bool is_in_time;
 
     if (p->is_pending)
@@ -133,7 +133,7 @@ bool cli_pushes_arm(struct cli_pushes *p, size_t i, const char *name, int64_t un
     mark->has_changed = p->is_answered = false;
     p->is_pending = send_exists(p, mark) == HF_OK;
     hf_loop_unlock(p->loop);
-    is_in_time = await_reply(p, until_ms);
+    is_in_time = wait_for_reply(p, until_ms);
     hf_loop_lock(p->loop);
     mark->is_armed = is_in_time && p->is_answered && !p->command.was_redirected_by_ask &&
                      hf_router_is_tracking(p->router);
@@ -149,7 +149,7 @@ static hf_status open_router(struct cli_pushes *p, const struct hf_url *url,
     struct hf_router_options options = {.seeds = seeds,
                                         .on_invalidated = on_invalidated,
                                         .on_trouble = on_trouble,
-                                        .must_detect_switch = is_attentive,
+                                        .must_detect_switch = always_detects_switches,
                                         .ctx = p};
     hf_status rc;
 
@@ -171,7 +171,7 @@ static hf_status open_router(struct cli_pushes *p, const struct hf_url *url,
 int cli_pushes_open(struct cli_pushes **out, struct hf_loop *loop,
                     const struct cli_common *common, size_t count)
 {
-    struct cli_pushes *p = calloc(1, sizeof *p + count * sizeof *p->marks);
+    struct cli_pushes *p = calloc(1, sizeof *p + count * sizeof *p->keys);
     struct hf_seeds seeds = {0};
     struct hf_url url = {0};
     struct hf_error err;
@@ -181,7 +181,7 @@ int cli_pushes_open(struct cli_pushes **out, struct hf_loop *loop,
     if (!p)
         return cli_fail("out of memory");
     p->loop = loop;
-    p->count = count;
+    p->keys_count = count;
     rc = cli_common_parse_url(&url, &seeds, common);
     if (rc == CLI_CONTINUE && open_router(p, &url, &seeds, &err) < 0)
         rc = cli_fail_status(err.status, &err);

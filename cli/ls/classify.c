@@ -88,6 +88,6 @@ hf_status ls_classify_page(struct ls_classifier *look, struct ls_scan *scan)
 uint64_t ls_classifier_refused(const struct ls_classifier *look,
                                const struct hf_error **why)
 {
-    *why = &look->page.refusal;
-    return look->page.refused;
+    *why = &look->page.first_refusal;
+    return look->page.refused_keys;
 }

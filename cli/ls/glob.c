@@ -26,7 +26,7 @@ static bool class_member_matches(const char **at, unsigned char c)
 
 /* Returns the text after '[', up to its ']' or the end; *at is set to the position
  * after that. */
-static bool class_has(const char **at, unsigned char c)
+static bool is_in_class(const char **at, unsigned char c)
 {
     bool is_inverted = **at == '^', has = false;
 
@@ -44,7 +44,7 @@ static bool match_element(const char **pattern, char c)
 {
     if (**pattern == '[') {
         ++*pattern;
-        return class_has(pattern, (unsigned char)c);
+        return is_in_class(pattern, (unsigned char)c);
     }
     if (**pattern == '?') {
         ++*pattern;

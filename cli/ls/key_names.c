@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-static bool begins_with(const char *name, size_t len, const char *prefix)
+static bool has_prefix(const char *name, size_t len, const char *prefix)
 {
     size_t prefix_len = strlen(prefix);
 
     return len > prefix_len && memcmp(name, prefix, prefix_len) == 0;
 }
 
-static bool ends_in(const char *name, size_t len, const char *suffix)
+static bool has_suffix(const char *name, size_t len, const char *suffix)
 {
     size_t suffix_len = strlen(suffix);
 
@@ -25,8 +25,8 @@ bool ls_key_is_auxiliary(const char *name, size_t len)
 
     while (digits < len && (unsigned)name[len - digits - 1] - (unsigned)'0' <= 9)
         digits++;
-    return begins_with(name, len, "redisson_lock_token:") ||
-           begins_with(name, len, "redisson_unlock_latch:") ||
-           ends_in(name, len, ":holdfast_answer") ||
-           (digits > 0 && ends_in(name, len - digits, ":rwlock_timeout:"));
+    return has_prefix(name, len, "redisson_lock_token:") ||
+           has_prefix(name, len, "redisson_unlock_latch:") ||
+           has_suffix(name, len, ":holdfast_answer") ||
+           (digits > 0 && has_suffix(name, len - digits, ":rwlock_timeout:"));
 }

@@ -16,8 +16,9 @@
 
 hf_status ls_list_add(struct ls_list *list, const struct cli_lock *lock)
 {
-    struct cli_lock *locks = ls_array_grow(list->locks, list->count, &list->room, sizeof *locks);
-    char *copy = malloc(lock->len);
+    struct cli_lock *locks = ls_array_grow(list->locks, list->locks_count, &list->locks_capacity,
+                                           sizeof *locks);
+    char *copy = malloc(lock->name_len);
 
     if (locks)
         list->locks = locks;
@@ -25,16 +26,16 @@ hf_status ls_list_add(struct ls_list *list, const struct cli_lock *lock)
         free(copy);
         return HF_E_NOMEM;
     }
-    memcpy(copy, lock->name, lock->len);
-    list->locks[list->count] = *lock;
-    list->locks[list->count++].name = copy;
+    memcpy(copy, lock->name, lock->name_len);
+    list->locks[list->locks_count] = *lock;
+    list->locks[list->locks_count++].name = copy;
     return HF_OK;
 }
 
 hf_status ls_list_add_waiter(struct ls_list *list, const struct ls_waiter *waiter)
 {
     struct ls_waiter *waiters = ls_array_grow(list->waiters, list->waiters_count,
-                                              &list->waiters_room, sizeof *waiters);
+                                              &list->waiters_capacity, sizeof *waiters);
 
     if (!waiters)
         return HF_E_NOMEM;
@@ -45,7 +46,7 @@ hf_status ls_list_add_waiter(struct ls_list *list, const struct ls_waiter *waite
 
 void ls_list_fini(struct ls_list *list)
 {
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->locks_count; i++)
         free((char *)list->locks[i].name);
     free(list->locks);
     free(list->waiters);
@@ -56,12 +57,12 @@ void ls_list_fini(struct ls_list *list)
 
 static int compare_names(const struct cli_lock *x, const struct cli_lock *y)
 {
-    int order = memcmp(x->name, y->name, x->len < y->len ? x->len : y->len);
+    int order = memcmp(x->name, y->name, x->name_len < y->name_len ? x->name_len : y->name_len);
 
-    return order ? order : (x->len > y->len) - (x->len < y->len);
+    return order ? order : (x->name_len > y->name_len) - (x->name_len < y->name_len);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_locks(const void *a, const void *b)
 {
     const struct cli_lock *x = a, *y = b;
     int order = compare_names(x, y);
@@ -73,24 +74,24 @@ void ls_list_sort(struct ls_list *list)
 {
     size_t kept = 0;
 
-    if (list->count == 0)
+    if (list->locks_count == 0)
         return;
-    qsort(list->locks, list->count, sizeof *list->locks, compare);
-    for (size_t i = 1; i < list->count; i++) {
+    qsort(list->locks, list->locks_count, sizeof *list->locks, compare_locks);
+    for (size_t i = 1; i < list->locks_count; i++) {
         if (compare_names(&list->locks[kept], &list->locks[i]) == 0)
             free((char *)list->locks[i].name);
         else
             list->locks[++kept] = list->locks[i];
     }
-    list->count = kept + 1;
+    list->locks_count = kept + 1;
 }
 
 static int compare_waiters(const void *a, const void *b)
 {
     const struct ls_waiter *x = a, *y = b;
 
-    if (x->lock != y->lock)
-        return x->lock < y->lock ? -1 : 1;
+    if (x->lock_index != y->lock_index)
+        return x->lock_index < y->lock_index ? -1 : 1;
     return (x->place > y->place) - (x->place < y->place);
 }
 
@@ -108,10 +109,10 @@ static int compare_by_name(const void *a, const void *b)
 const struct cli_lock *ls_list_find(const struct ls_list *list, const char *name,
                                     size_t len)
 {
-    const struct cli_lock key = {.name = name, .len = len};
+    const struct cli_lock key = {.name = name, .name_len = len};
 
-    return list->count ? bsearch(&key, list->locks, list->count, sizeof key,
-                                 compare_by_name)
+    return list->locks_count ? bsearch(&key, list->locks, list->locks_count, sizeof key,
+                                       compare_by_name)
                        : NULL;
 }
 
@@ -122,16 +123,16 @@ enum { NAME, KIND, HOLDER, HOLDERS, COUNT, TTL, WAITERS, LEFT, LABEL, COLUMNS };
 #define NUMBER_MAX 24   /* of a 64-bit number */
 
 /* The texts of one lock, as they are printed. */
-struct row {
+struct table_row {
     char *name;                 /* for free() */
     char holder[CLI_QUOTE_MAX];
     char holders[NUMBER_MAX], count[NUMBER_MAX], ttl[CLI_DURATION_TEXT_MAX];
-    char waiters[NUMBER_MAX], left[NUMBER_MAX];
+    char waiters[NUMBER_MAX], place_left[NUMBER_MAX];
     const char *cells[COLUMNS];
 };
 
 /* What a longest escape of each byte needs, and hf_error_quote's dots. */
-static char *quote_all(const char *name, size_t len)
+static char *quote_whole_name(const char *name, size_t len)
 {
     size_t room = len * (sizeof "\\xHH" - 1) + sizeof "...";
     char *text = malloc(room);
@@ -140,7 +141,7 @@ static char *quote_all(const char *name, size_t len)
 }
 
 /* -2: a free lock, whose queue keeps places. */
-static void write_ttl(struct row *row, int64_t ttl_ms, enum ls_form form)
+static void fill_ttl_of_row(struct table_row *row, int64_t ttl_ms, enum ls_form form)
 {
     if (form == LS_TABLE && ttl_ms == -2)
         (void)strcpy(row->ttl, "free");
@@ -153,45 +154,45 @@ static void write_ttl(struct row *row, int64_t ttl_ms, enum ls_form form)
 }
 
 /* A number that this kind has; else "-". */
-static const char *write_number(char text[NUMBER_MAX], bool has_it, int64_t n)
+static const char *number_or_dash(char text[NUMBER_MAX], bool has_it, int64_t n)
 {
     (void)snprintf(text, NUMBER_MAX, "%lld", (long long)n);
     return has_it ? text : "-";
 }
 
 /* A multi-lock counts each value; a permit is had once. */
-static bool has_count(const struct hf_lock_info *info)
+static bool has_hold_count(const struct hf_lock_info *info)
 {
     return info->kind != HF_KIND_MULTI && info->kind != HF_KIND_PERMIT;
 }
 
-static void write_numbers(struct row *row, const struct cli_lock *lock)
+static void fill_numbers_of_row(struct table_row *row, const struct cli_lock *lock)
 {
     const struct hf_lock_info *info = &lock->info;
     bool is_counter = cli_lock_is_counter(info);
     bool is_free = !info->is_locked && !is_counter;
 
     row->cells[HOLDERS] =
-        write_number(row->holders, info->is_locked, info->holders);
+        number_or_dash(row->holders, info->is_locked, info->holders);
     row->cells[COUNT] =
-        write_number(row->count, has_count(info) && !is_free, info->hold_count);
+        number_or_dash(row->count, has_hold_count(info) && !is_free, info->hold_count);
     row->cells[WAITERS] =
-        write_number(row->waiters, lock->knows_listeners || info->waiters > 0,
-                     info->waiters > 0 ? info->waiters : lock->listeners);
+        number_or_dash(row->waiters, lock->knows_listeners || info->waiters > 0,
+                       info->waiters > 0 ? info->waiters : lock->listeners);
     row->cells[LEFT] =
-        write_number(row->left, is_counter || lock->knows_available,
-                     is_counter ? info->hold_count : lock->available);
+        number_or_dash(row->place_left, is_counter || lock->knows_available,
+                       is_counter ? info->hold_count : lock->available);
 }
 
-static bool write_row(struct row *row, const struct cli_lock *lock,
-                      enum ls_form form)
+static bool fill_row(struct table_row *row, const struct cli_lock *lock,
+                     enum ls_form form)
 {
     const struct hf_lock_info *info = &lock->info;
 
-    row->name = quote_all(lock->name, lock->len);
+    row->name = quote_whole_name(lock->name, lock->name_len);
     (void)cli_quote(row->holder, info->holder, info->holder_len);
-    write_ttl(row, info->ttl_ms, form);
-    write_numbers(row, lock);
+    fill_ttl_of_row(row, info->ttl_ms, form);
+    fill_numbers_of_row(row, lock);
     row->cells[NAME] = row->name;
     row->cells[KIND] = cli_lock_word(info);
     row->cells[HOLDER] = info->holder_len > 0 ? row->holder : "-";
@@ -203,7 +204,7 @@ static bool write_row(struct row *row, const struct cli_lock *lock,
 /* ---- all ---- */
 
 /* Characters: in UTF-8 each has one byte that is not 10xxxxxx. */
-static size_t width_of(const char *text)
+static size_t text_width(const char *text)
 {
     size_t width = 0;
 
@@ -215,37 +216,37 @@ static size_t width_of(const char *text)
 static void widen_columns(size_t widths[COLUMNS], const char *const cells[COLUMNS])
 {
     for (int i = 0; i < COLUMNS; i++)
-        if (width_of(cells[i]) > widths[i])
-            widths[i] = width_of(cells[i]);
+        if (text_width(cells[i]) > widths[i])
+            widths[i] = text_width(cells[i]);
 }
 
 /* Which columns are printed, and how wide; without widths, tabs separate them. */
-struct layout {
-    bool has[COLUMNS];
+struct table_layout {
+    bool has_column[COLUMNS];
     size_t widths[COLUMNS];
     bool has_widths;
     bool has_colours;
 };
 
-static int last_column(const struct layout *l)
+static int last_column(const struct table_layout *l)
 {
     int last = COLUMNS - 1;
 
-    while (last > 0 && !l->has[last])
+    while (last > 0 && !l->has_column[last])
         last--;
     return last;
 }
 
-static void print_cells(const char *const cells[COLUMNS], const struct layout *l)
+static void print_cells(const char *const cells[COLUMNS], const struct table_layout *l)
 {
     int last = last_column(l);
 
     for (int i = 0; i <= last; i++) {
-        if (!l->has[i])
+        if (!l->has_column[i])
             continue;
         (void)fputs(cells[i], stdout);
         if (i < last && l->has_widths)
-            (void)printf("%*s", (int)(l->widths[i] - width_of(cells[i])) + 2, "");
+            (void)printf("%*s", (int)(l->widths[i] - text_width(cells[i])) + 2, "");
         else if (i < last)
             (void)putchar('\t');
     }
@@ -256,8 +257,8 @@ static void print_cells(const char *const cells[COLUMNS], const struct layout *l
 #define DIM "2"
 #define YELLOW "33"
 
-static void print_line(const char *const cells[COLUMNS], const struct layout *l,
-                       const char *colour)
+static void print_coloured_line(const char *const cells[COLUMNS], const struct table_layout *l,
+                                const char *colour)
 {
     if (l->has_colours && colour)
         (void)printf("\033[%sm", colour);
@@ -265,7 +266,7 @@ static void print_line(const char *const cells[COLUMNS], const struct layout *l,
     (void)puts(l->has_colours && colour ? "\033[0m" : "");
 }
 
-static const char *colour_of(const struct cli_lock *lock)
+static const char *colour_of_lock(const struct cli_lock *lock)
 {
     if (!lock->info.is_locked)
         return DIM;
@@ -275,20 +276,20 @@ static const char *colour_of(const struct cli_lock *lock)
 /* The columns that a narrow terminal lacks, the first of them first. */
 static const int spare_columns[] = {LEFT, WAITERS, COUNT, HOLDERS, KIND, LABEL};
 
-static size_t total_width(const struct layout *l)
+static size_t total_width(const struct table_layout *l)
 {
     size_t total = 0;
 
     for (int i = 0; i < COLUMNS; i++)
-        total += l->has[i] ? l->widths[i] + 2 : 0;
+        total += l->has_column[i] ? l->widths[i] + 2 : 0;
     return total - 2;
 }
 
-static void fit_columns_to_width(struct layout *l, size_t width)
+static void fit_columns_to_width(struct table_layout *l, size_t width)
 {
     for (size_t i = 0; i < sizeof spare_columns / sizeof *spare_columns; i++)
         if (width > 0 && total_width(l) > width)
-            l->has[spare_columns[i]] = false;
+            l->has_column[spare_columns[i]] = false;
 }
 
 static const char *const headings[COLUMNS] = {
@@ -296,11 +297,11 @@ static const char *const headings[COLUMNS] = {
 
 static int measure_columns(const struct ls_list *list, size_t widths[COLUMNS])
 {
-    struct row row;
+    struct table_row row;
 
     widen_columns(widths, headings);
-    for (size_t i = 0; i < list->count; i++) {
-        if (!write_row(&row, &list->locks[i], LS_TABLE))
+    for (size_t i = 0; i < list->locks_count; i++) {
+        if (!fill_row(&row, &list->locks[i], LS_TABLE))
             return cli_fail("out of memory");
         widen_columns(widths, row.cells);
         free(row.name);
@@ -309,7 +310,7 @@ static int measure_columns(const struct ls_list *list, size_t widths[COLUMNS])
 }
 
 /* A line without a name: the place, the owner and its label. */
-static void print_waiter(const struct ls_waiter *waiter, const struct layout *l)
+static void print_waiter(const struct ls_waiter *waiter, const struct table_layout *l)
 {
     char owner[CLI_QUOTE_MAX];
     const char *between = l->has_widths ? "  " : "\t";
@@ -321,21 +322,22 @@ static void print_waiter(const struct ls_waiter *waiter, const struct layout *l)
 
 /* Prints the waiters of lock number `lock`, which begin at *next, and moves *next after them. */
 static void print_waiters(const struct ls_list *list, size_t lock, size_t *next,
-                          const struct layout *l)
+                          const struct table_layout *l)
 {
-    for (; *next < list->waiters_count && list->waiters[*next].lock == lock; ++*next)
+    for (; *next < list->waiters_count && list->waiters[*next].lock_index == lock; ++*next)
         print_waiter(&list->waiters[*next], l);
 }
 
-static int print_rows(const struct ls_list *list, enum ls_form form, const struct layout *l)
+static int print_all_rows(const struct ls_list *list, enum ls_form form,
+                          const struct table_layout *l)
 {
-    struct row row;
+    struct table_row row;
     size_t next = 0;
 
-    for (size_t i = 0; i < list->count; i++) {
-        if (!write_row(&row, &list->locks[i], form))
+    for (size_t i = 0; i < list->locks_count; i++) {
+        if (!fill_row(&row, &list->locks[i], form))
             return cli_fail("out of memory");
-        print_line(row.cells, l, colour_of(&list->locks[i]));
+        print_coloured_line(row.cells, l, colour_of_lock(&list->locks[i]));
         free(row.name);
         print_waiters(list, i, &next, l);
     }
@@ -344,26 +346,26 @@ static int print_rows(const struct ls_list *list, enum ls_form form, const struc
 
 static bool has_labels(const struct ls_list *list)
 {
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->locks_count; i++)
         if (list->locks[i].label[0])
             return true;
     return false;
 }
 
 /* With --long all columns are printed, whatever the width. */
-static int print_table(const struct ls_list *list, struct layout *l, bool is_long)
+static int print_table(const struct ls_list *list, struct table_layout *l, bool is_long)
 {
-    if (list->count == 0)
+    if (list->locks_count == 0)
         return CLI_CONTINUE;
     if (measure_columns(list, l->widths) != CLI_CONTINUE)
         return CLI_EXIT_ERROR;
     l->has_widths = true;
     l->has_colours = ls_terminal_colours();
-    l->has[LABEL] = is_long || has_labels(list);
+    l->has_column[LABEL] = is_long || has_labels(list);
     if (!is_long)
         fit_columns_to_width(l, ls_terminal_width());
-    print_line(headings, l, BOLD);
-    return print_rows(list, LS_TABLE, l);
+    print_coloured_line(headings, l, BOLD);
+    return print_all_rows(list, LS_TABLE, l);
 }
 
 static int print_waiter_json(const struct cli_lock *lock, const struct ls_waiter *waiter)
@@ -371,9 +373,9 @@ static int print_waiter_json(const struct cli_lock *lock, const struct ls_waiter
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_choose_escaping(&j, lock->name, lock->len);
+    cli_json_choose_escaping(&j, lock->name, lock->name_len);
     cli_json_choose_escaping(&j, waiter->owner, waiter->owner_len);
-    cli_json_bytes(&j, "name", lock->name, lock->len);
+    cli_json_bytes(&j, "name", lock->name, lock->name_len);
     cli_json_integer(&j, "place", waiter->place);
     cli_json_bytes(&j, "waiter", waiter->owner, waiter->owner_len);
     if (waiter->label[0])
@@ -386,10 +388,10 @@ static int print_json(const struct ls_list *list)
     int rc = CLI_CONTINUE;
     size_t next = 0;
 
-    for (size_t i = 0; i < list->count && rc == CLI_CONTINUE; i++) {
+    for (size_t i = 0; i < list->locks_count && rc == CLI_CONTINUE; i++) {
         rc = cli_lock_json(&list->locks[i]);
         for (; rc == CLI_CONTINUE && next < list->waiters_count &&
-               list->waiters[next].lock == i; next++)
+               list->waiters[next].lock_index == i; next++)
             rc = print_waiter_json(&list->locks[i], &list->waiters[next]);
     }
     return rc;
@@ -397,15 +399,15 @@ static int print_json(const struct ls_list *list)
 
 int ls_list_print(const struct ls_list *list, enum ls_form form, bool is_long)
 {
-    struct layout l = {.has_widths = false};
+    struct table_layout l = {.has_widths = false};
 
     for (int i = 0; i < COLUMNS; i++)
-        l.has[i] = i != LABEL || is_long;
+        l.has_column[i] = i != LABEL || is_long;
     switch (form) {
     case LS_TABLE:
         return print_table(list, &l, is_long);
     case LS_TABS:
-        return print_rows(list, form, &l);
+        return print_all_rows(list, form, &l);
     default:
         return print_json(list);
     }

@@ -6,7 +6,7 @@
 
 /* A place in the queue of a fair lock. */
 struct ls_waiter {
-    size_t lock;                /* its index in a sorted list */
+    size_t lock_index;          /* its index in a sorted list */
     uint32_t place;             /* from 1 */
     size_t owner_len;
     char owner[192];            /* "uuid:number", cut to 191 bytes. Ends in NUL */
@@ -15,9 +15,9 @@ struct ls_waiter {
 
 struct ls_list {                /* zeroed: empty */
     struct cli_lock *locks;
-    size_t count, room;
+    size_t locks_count, locks_capacity;
     struct ls_waiter *waiters;  /* of a sorted list, by lock and place */
-    size_t waiters_count, waiters_room;
+    size_t waiters_count, waiters_capacity;
 };
 
 /* ls_list_add   - adds a copy of the lock and its name. HF_E_NOMEM.

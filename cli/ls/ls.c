@@ -14,10 +14,10 @@
 
 /* Keys of one SCAN. A server is busy with it for a millisecond at most, and
  * serves others in between. */
-#define PAGE 1000
-#define PAGE_LEAST 10
+#define PAGE_KEYS 1000
+#define PAGE_KEYS_MIN 10
 
-#define NAP_MAX_MS 1000 /* a wait is an int */
+#define PAUSE_MAX_MS 1000 /* a wait is an int */
 
 struct ls {
     const struct cli_common *common;
@@ -25,30 +25,30 @@ struct ls {
     struct hf_loop *loop;
     struct hf_client *client;
     struct ls_scan *scan;
-    struct ls_classifier *look;
+    struct ls_classifier *classifier;
     struct ls_list list;
     struct ls_waiters waiters;
     int64_t end_ms;             /* HF_NEVER: no limit */
-    int64_t looked;             /* keys, about */
-    const char *over;           /* the limit that ended it; NULL: none did */
+    int64_t keys_looked_at;     /* keys, about */
+    const char *limit_reached;  /* the limit that ended it; NULL: none did */
 };
 
 /* ---- the pace ---- */
 
-/* Pages of each walk. A low rate has small pages, at least PAGE_LEAST. */
-static int64_t page_size(const struct ls *ls)
+/* Pages of each walk. A low rate has small pages, at least PAGE_KEYS_MIN. */
+static int64_t keys_per_page(const struct ls *ls)
 {
     int64_t walks = ls_scan_count(ls->scan) / ls_scan_servers(ls->scan);
     int64_t size = ls->options->rate / walks;
     int64_t left;
 
-    if (size > PAGE)
-        size = PAGE;
-    if (size < PAGE_LEAST)
-        size = PAGE_LEAST;
+    if (size > PAGE_KEYS)
+        size = PAGE_KEYS;
+    if (size < PAGE_KEYS_MIN)
+        size = PAGE_KEYS_MIN;
     if (ls->options->limit == 0)
         return size;
-    left = (ls->options->limit - ls->looked) / ls_scan_open_count(ls->scan);
+    left = (ls->options->limit - ls->keys_looked_at) / ls_scan_open_count(ls->scan);
     if (left < 1)
         left = 1;
     return left < size ? left : size;
@@ -63,21 +63,21 @@ static void pause_for_rate(const struct ls *ls, int64_t begun_ms, int64_t cost)
     if (until_ms > ls->end_ms)
         until_ms = ls->end_ms;
     while ((now_ms = hf_clock_ms()) < until_ms)
-        hf_loop_dispatch(ls->loop, until_ms - now_ms < NAP_MAX_MS
+        hf_loop_dispatch(ls->loop, until_ms - now_ms < PAUSE_MAX_MS
                                        ? (int)(until_ms - now_ms)
-                                       : NAP_MAX_MS);
+                                       : PAUSE_MAX_MS);
 }
 
-static bool is_time_over(const struct ls *ls)
+static bool has_time_ended(const struct ls *ls)
 {
     return hf_clock_ms() >= ls->end_ms;
 }
 
-static const char *limit_that_is_over(const struct ls *ls)
+static const char *limit_that_was_reached(const struct ls *ls)
 {
-    if (is_time_over(ls))
+    if (has_time_ended(ls))
         return "--time";
-    if (ls->options->limit > 0 && ls->looked >= ls->options->limit)
+    if (ls->options->limit > 0 && ls->keys_looked_at >= ls->options->limit)
         return "--limit";
     return NULL;
 }
@@ -88,19 +88,19 @@ static hf_status classify_next_page(struct ls *ls, int64_t size)
 {
     hf_status rc;
 
-    ls->looked += size * ls_scan_open_count(ls->scan);
+    ls->keys_looked_at += size * ls_scan_open_count(ls->scan);
     rc = ls_scan_next(ls->scan, (int)size);
-    return rc == HF_OK ? ls_classify_page(ls->look, ls->scan) : rc;
+    return rc == HF_OK ? ls_classify_page(ls->classifier, ls->scan) : rc;
 }
 
 static int classify_all_pages(struct ls *ls)
 {
     while (ls_scan_open_count(ls->scan) > 0) {
         int64_t begun_ms = hf_clock_ms();
-        int64_t size = page_size(ls);
+        int64_t size = keys_per_page(ls);
         hf_status rc;
 
-        if ((ls->over = limit_that_is_over(ls)))
+        if ((ls->limit_reached = limit_that_was_reached(ls)))
             break;
         if ((rc = classify_next_page(ls, size)) < 0)
             return cli_fail("%s", hf_status_text(rc));
@@ -118,22 +118,22 @@ static int read_all_waiters(struct ls *ls)
     *waiters = (struct ls_waiters){.list = &ls->list,
                                    .requests = ls_scan_requests(ls->scan),
                                    .is_cluster = ls->options->is_cluster};
-    while (waiters->next < ls->list.count && !is_time_over(ls)) {
+    while (waiters->next_lock < ls->list.locks_count && !has_time_ended(ls)) {
         int64_t begun_ms = hf_clock_ms(), cost;
         hf_status rc = ls_waiters_next(waiters, &cost);
 
         if (rc < 0)
             return cli_fail("%s", hf_status_text(rc));
-        if (waiters->next < ls->list.count)
+        if (waiters->next_lock < ls->list.locks_count)
             pause_for_rate(ls, begun_ms, cost);
     }
-    if (waiters->next < ls->list.count)
-        ls->over = "--time";
+    if (waiters->next_lock < ls->list.locks_count)
+        ls->limit_reached = "--time";
     ls_list_sort_waiters(&ls->list);
     return CLI_CONTINUE;
 }
 
-static int finish_list(struct ls *ls)
+static int sort_and_complete_list(struct ls *ls)
 {
     ls_list_sort(&ls->list);
     ls_queue_drop_twins(&ls->list);
@@ -160,7 +160,7 @@ static int print_list(struct ls *ls)
 
 /* The walks of a server follow each other; the error of one often also ends the next.
  * */
-static bool is_news(const struct ls *ls, uint32_t i)
+static bool is_new_error(const struct ls *ls, uint32_t i)
 {
     const struct hf_error *why = ls_scan_error(ls->scan, i);
     const struct hf_error *before = i > 0 ? ls_scan_error(ls->scan, i - 1)
@@ -173,41 +173,42 @@ static bool is_news(const struct ls *ls, uint32_t i)
 static int report_failures(const struct ls *ls)
 {
     const struct hf_error *why;
-    uint64_t refused = ls_classifier_refused(ls->look, &why);
+    uint64_t refused = ls_classifier_refused(ls->classifier, &why);
     int code = CLI_EXIT_OK;
 
     if (refused > 0)
         code = cli_fail("the list is incomplete; keys that could not be inspected: "
                         "%llu, the first: %s",
                         (unsigned long long)refused, why->text);
-    if (ls->waiters.unknown > 0)
+    if (ls->waiters.unknown_locks > 0)
         code = cli_fail("locks whose waiters are unknown: %llu, the first: %s",
-                        (unsigned long long)ls->waiters.unknown, ls->waiters.why.text);
+                        (unsigned long long)ls->waiters.unknown_locks,
+                        ls->waiters.first_error.text);
     for (uint32_t i = 0; i < ls_scan_count(ls->scan); i++)
-        if (is_news(ls, i)) {
+        if (is_new_error(ls, i)) {
             why = ls_scan_error(ls->scan, i);
             code = cli_fail_status(why->status, why);
         }
     return code;
 }
 
-static int report_end(const struct ls *ls)
+static int report_failures_and_limit(const struct ls *ls)
 {
     int code = report_failures(ls);
     const char *lost = ls_scan_lost(ls->scan);
 
     cli_verbose("servers: %u, keys read: about %lld, locks: %zu",
-                (unsigned)ls_scan_servers(ls->scan), (long long)ls->looked,
-                ls->list.count);
+                (unsigned)ls_scan_servers(ls->scan), (long long)ls->keys_looked_at,
+                ls->list.locks_count);
     if (code != CLI_EXIT_OK)
         return code;
-    if (ls->over)
+    if (ls->limit_reached)
         cli_warn("the list is incomplete: %s was reached after about %lld keys",
-                 ls->over, (long long)ls->looked);
+                 ls->limit_reached, (long long)ls->keys_looked_at);
     else if (lost)
         cli_warn("the list may be incomplete: a connection was lost and "
                  "re-established: %s", lost);
-    return ls->over || lost ? CLI_EXIT_NO : CLI_EXIT_OK;
+    return ls->limit_reached || lost ? CLI_EXIT_NO : CLI_EXIT_OK;
 }
 
 /* ---- the subcommand ---- */
@@ -223,8 +224,8 @@ static int open_client(struct ls *ls)
     rc = cli_client_open(&ls->client, ls->common, &options);
     if (rc != CLI_CONTINUE)
         return rc;
-    ls->look = ls_classifier_new(ls->client, &ls->list, ls->options);
-    return ls->look ? CLI_CONTINUE : cli_fail("out of memory");
+    ls->classifier = ls_classifier_new(ls->client, &ls->list, ls->options);
+    return ls->classifier ? CLI_CONTINUE : cli_fail("out of memory");
 }
 
 static int open_scan(struct ls *ls)
@@ -255,10 +256,11 @@ static int list_locks(struct ls *ls)
         ls->end_ms = hf_clock_ms() + ls->options->time_ms;
     if ((rc = open_client(ls)) == CLI_CONTINUE &&
         (rc = open_scan(ls)) == CLI_CONTINUE &&
-        (rc = classify_all_pages(ls)) == CLI_CONTINUE && (rc = finish_list(ls)) == CLI_CONTINUE &&
+        (rc = classify_all_pages(ls)) == CLI_CONTINUE &&
+        (rc = sort_and_complete_list(ls)) == CLI_CONTINUE &&
         (rc = print_list(ls)) == CLI_CONTINUE) {
         (void)fflush(stdout); /* before messages about it; main checks */
-        rc = report_end(ls);
+        rc = report_failures_and_limit(ls);
     }
     return rc;
 }
@@ -276,7 +278,7 @@ static int main_ls(struct cli_args *args, struct cli_common *common)
         rc = list_locks(&ls);
     ls_scan_free(ls.scan);
     hf_client_free(ls.client);
-    ls_classifier_free(ls.look);
+    ls_classifier_free(ls.classifier);
     ls_list_fini(&ls.list);
     hf_loop_free(ls.loop);
     return rc;

@@ -8,7 +8,7 @@
 
 /* A server reads about a million keys a second, and does nothing else meanwhile: this
  * rate takes a twentieth of its time. */
-#define RATE 50000
+#define RATE_DEFAULT 50000
 #define NUMBER_MAX 1000000000
 
 enum { OPT_KIND = 1, OPT_LONG, OPT_WAITERS, OPT_TIME, OPT_LIMIT, OPT_RATE };
@@ -48,19 +48,19 @@ static void add_kind(struct ls_options *options, size_t i)
     options->filter.has_queues |= kinds[i].kind == HF_KIND_FAIR;
 }
 
-static const char *word_of(size_t i)
+static const char *word_of_kind(size_t i)
 {
     return kinds[i].kind == HF_KIND_NONE ? CLI_COUNTER_WORD
                                          : cli_kind_word(kinds[i].kind);
 }
 
-static int take_kind(struct ls_options *options, const struct cli_args *args,
-                     const char *value)
+static int add_kind_of_word(struct ls_options *options, const struct cli_args *args,
+                            const char *value)
 {
     bool is_known = false;
 
     for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(value, word_of(i)) == 0 || strcmp(value, "all") == 0) {
+        if (strcmp(value, word_of_kind(i)) == 0 || strcmp(value, "all") == 0) {
             add_kind(options, i);
             is_known = true;
         }
@@ -80,8 +80,8 @@ static void add_certain_kinds(struct ls_options *options)
 
 /* ---- the rest ---- */
 
-static int take_pattern(struct ls_options *options, const struct cli_args *args,
-                        const char *value)
+static int set_pattern(struct ls_options *options, const struct cli_args *args,
+                       const char *value)
 {
     if (options->filter.pattern)
         return cli_usage(args, "unexpected argument '%s': only one PATTERN (quote it, "
@@ -99,7 +99,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
 
     switch (id) {
     case OPT_KIND:
-        return take_kind(options, args, value);
+        return add_kind_of_word(options, args, value);
     case OPT_LONG:
         options->is_long = true;
         return CLI_CONTINUE;
@@ -115,7 +115,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         return cli_take_number(args, "--rate", value, 1, NUMBER_MAX,
                                &options->rate);
     default:
-        return take_pattern(options, args, value);
+        return set_pattern(options, args, value);
     }
 }
 
@@ -124,7 +124,7 @@ int ls_options_parse(struct ls_options *options, struct cli_args *args,
 {
     int rc;
 
-    *options = (struct ls_options){.rate = RATE};
+    *options = (struct ls_options){.rate = RATE_DEFAULT};
     rc = cli_common_parse(common, args, own_options, take_option, options);
     options->is_cluster = cli_common_is_cluster(common);
     if (options->kinds == 0)

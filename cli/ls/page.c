@@ -33,8 +33,8 @@ void ls_page_add(struct ls_page *page, const struct cli_lock *lock)
 
 void ls_page_refused(struct ls_page *page, const struct hf_error *err)
 {
-    if (page->refused++ == 0)
-        page->refusal = *err;
+    if (page->refused_keys++ == 0)
+        page->first_refusal = *err;
 }
 
 /* The answer says nothing about the key, and the next would be the same. */

@@ -10,10 +10,10 @@ struct ls_page {
     struct hf_client *client;
     struct ls_list *list;
     const struct ls_options *options;
-    struct ls_scan *scan;       /* of this page */
+    struct ls_scan *scan;          /* of this page */
     hf_status status;
-    uint64_t refused;
-    struct hf_error refusal;    /* the first */
+    uint64_t refused_keys;
+    struct hf_error first_refusal; /* the first */
 };
 
 /* ls_page_wants   - returns whether that name has this type, and its server still replies.

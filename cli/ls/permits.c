@@ -14,7 +14,7 @@
 /* The last member that is looked at: of 17. */
 #define SAMPLE_LAST "16"
 /* Sets at a time. */
-#define BATCH 32
+#define BATCH_MAX 32
 
 /* ---- names ---- */
 
@@ -36,17 +36,17 @@ int ls_permits_names(struct ls_name_part names[2], const char *set, size_t len)
 
 /* ---- one set ---- */
 
-struct candidate {
+struct semaphore_candidate {
     struct ls_name_part name;   /* the semaphore's */
     uint32_t source;
-    struct cli_query number, members, size;
-    int64_t available, out;
+    struct cli_query number_query, members_query, size_query;
+    int64_t available, permits_out;
     bool has_number, has_permits;
 };
 
-static void read_number(struct cli_query *q, struct hf_resp_value reply)
+static void read_available_number(struct cli_query *q, struct hf_resp_value reply)
 {
-    struct candidate *c = HF_OWNER_OF(q, struct candidate, number);
+    struct semaphore_candidate *c = HF_OWNER_OF(q, struct semaphore_candidate, number_query);
     const char *ptr;
     size_t len;
 
@@ -54,9 +54,9 @@ static void read_number(struct cli_query *q, struct hf_resp_value reply)
                     cli_counter_read(ptr, len, &c->available);
 }
 
-static void read_members(struct cli_query *q, struct hf_resp_value reply)
+static void read_set_members(struct cli_query *q, struct hf_resp_value reply)
 {
-    struct candidate *c = HF_OWNER_OF(q, struct candidate, members);
+    struct semaphore_candidate *c = HF_OWNER_OF(q, struct semaphore_candidate, members_query);
     struct hf_resp_value member;
     const char *ptr;
     size_t len;
@@ -68,67 +68,67 @@ static void read_members(struct cli_query *q, struct hf_resp_value reply)
     c->has_permits = hf_resp_count(reply) > 0;
 }
 
-static void read_size(struct cli_query *q, struct hf_resp_value reply)
+static void read_set_size(struct cli_query *q, struct hf_resp_value reply)
 {
-    struct candidate *c = HF_OWNER_OF(q, struct candidate, size);
+    struct semaphore_candidate *c = HF_OWNER_OF(q, struct semaphore_candidate, size_query);
 
-    if (hf_resp_integer(reply, &c->out) < 0)
+    if (hf_resp_integer(reply, &c->permits_out) < 0)
         c->has_permits = false;
 }
 
-static void query_one(struct cli_requests *requests, struct candidate *c,
-                      const struct ls_name *set)
+static void query_candidate(struct cli_requests *requests, struct semaphore_candidate *c,
+                            const struct ls_name *set)
 {
     uint16_t slot = hf_slot_of(set->ptr, set->len);
 
-    c->number = (struct cli_query){.slot = slot, .read = read_number};
-    cli_query_add_word(&c->number, "GETRANGE");
-    cli_query_add_bytes(&c->number, c->name.ptr, c->name.len);
-    cli_query_add_word(&c->number, "0");
-    cli_query_add_word(&c->number, CLI_COUNTER_LAST_BYTE);
-    c->members = (struct cli_query){.slot = slot, .read = read_members};
-    cli_query_add_word(&c->members, "ZRANGE");
-    cli_query_add_bytes(&c->members, set->ptr, set->len);
-    cli_query_add_word(&c->members, "0");
-    cli_query_add_word(&c->members, SAMPLE_LAST);
-    c->size = (struct cli_query){.slot = slot, .read = read_size};
-    cli_query_add_word(&c->size, "ZCARD");
-    cli_query_add_bytes(&c->size, set->ptr, set->len);
-    cli_requests_send(requests, &c->number);
-    cli_requests_send(requests, &c->members);
-    cli_requests_send(requests, &c->size);
+    c->number_query = (struct cli_query){.slot = slot, .read_reply = read_available_number};
+    cli_query_add_word(&c->number_query, "GETRANGE");
+    cli_query_add_bytes(&c->number_query, c->name.ptr, c->name.len);
+    cli_query_add_word(&c->number_query, "0");
+    cli_query_add_word(&c->number_query, CLI_COUNTER_LAST_BYTE);
+    c->members_query = (struct cli_query){.slot = slot, .read_reply = read_set_members};
+    cli_query_add_word(&c->members_query, "ZRANGE");
+    cli_query_add_bytes(&c->members_query, set->ptr, set->len);
+    cli_query_add_word(&c->members_query, "0");
+    cli_query_add_word(&c->members_query, SAMPLE_LAST);
+    c->size_query = (struct cli_query){.slot = slot, .read_reply = read_set_size};
+    cli_query_add_word(&c->size_query, "ZCARD");
+    cli_query_add_bytes(&c->size_query, set->ptr, set->len);
+    cli_requests_send(requests, &c->number_query);
+    cli_requests_send(requests, &c->members_query);
+    cli_requests_send(requests, &c->size_query);
 }
 
 /* The status of the first request that failed. */
-static const struct cli_query *first_failure(const struct candidate *c)
+static const struct cli_query *first_failure(const struct semaphore_candidate *c)
 {
-    if (c->number.error.status != HF_OK)
-        return &c->number;
-    if (c->members.error.status != HF_OK)
-        return &c->members;
-    return c->size.error.status != HF_OK ? &c->size : NULL;
+    if (c->number_query.error.status != HF_OK)
+        return &c->number_query;
+    if (c->members_query.error.status != HF_OK)
+        return &c->members_query;
+    return c->size_query.error.status != HF_OK ? &c->size_query : NULL;
 }
 
 /* ---- all of a page ---- */
 
-struct batch {
+struct semaphore_batch {
     struct ls_page *page;
     struct ls_inspection *inspection;
     size_t count;
-    struct candidate candidates[BATCH];
+    struct semaphore_candidate candidates[BATCH_MAX];
 };
 
-static void finish_batch(struct batch *batch)
+static void finish_batch(struct semaphore_batch *batch)
 {
     cli_requests_await(ls_scan_requests(batch->page->scan));
     for (size_t i = 0; i < batch->count; i++) {
-        const struct candidate *c = &batch->candidates[i];
+        const struct semaphore_candidate *c = &batch->candidates[i];
         int64_t total;
 
         if (first_failure(c))
             ls_page_fail(batch->page, c->source, first_failure(c));
         else if (c->has_number && c->has_permits &&
-                 !__builtin_add_overflow(c->available, c->out, &total))
+                 !__builtin_add_overflow(c->available, c->permits_out, &total))
             ls_inspection_add(batch->inspection, c->source, c->name.ptr,
                               c->name.len, total);
     }
@@ -137,8 +137,8 @@ static void finish_batch(struct batch *batch)
 
 /* A pattern is of the semaphore's name. A cluster takes no semaphore whose two keys have
  * different slots: there it is none. */
-static bool is_wanted(const struct ls_page *page,
-                      struct ls_name_part name, const struct ls_name *set)
+static bool is_candidate_wanted(const struct ls_page *page,
+                                struct ls_name_part name, const struct ls_name *set)
 {
     const char *pattern = page->options->filter.pattern;
 
@@ -147,19 +147,19 @@ static bool is_wanted(const struct ls_page *page,
            (!pattern || ls_glob_matches(pattern, name.ptr, name.len));
 }
 
-static void add_set(struct batch *batch, const struct ls_name *set)
+static void add_candidates_of_set(struct semaphore_batch *batch, const struct ls_name *set)
 {
     struct ls_name_part names[2];
     int count = ls_permits_names(names, set->ptr, set->len);
 
     for (int i = 0; i < count; i++) {
-        struct candidate *c = &batch->candidates[batch->count];
+        struct semaphore_candidate *c = &batch->candidates[batch->count];
 
-        if (!is_wanted(batch->page, names[i], set))
+        if (!is_candidate_wanted(batch->page, names[i], set))
             continue;
-        *c = (struct candidate){.name = names[i], .source = set->source};
-        query_one(ls_scan_requests(batch->page->scan), c, set);
-        if (++batch->count == BATCH)
+        *c = (struct semaphore_candidate){.name = names[i], .source = set->source};
+        query_candidate(ls_scan_requests(batch->page->scan), c, set);
+        if (++batch->count == BATCH_MAX)
             finish_batch(batch);
     }
 }
@@ -169,7 +169,7 @@ void ls_permits_find(struct ls_page *page,
 {
     size_t count;
     const struct ls_name *names = ls_scan_names(page->scan, &count);
-    struct batch *batch = calloc(1, sizeof *batch);
+    struct semaphore_batch *batch = calloc(1, sizeof *batch);
 
     if (!batch) {
         page->status = HF_E_NOMEM;
@@ -179,7 +179,7 @@ void ls_permits_find(struct ls_page *page,
     batch->inspection = inspection;
     for (size_t i = 0; i < count; i++)
         if (ls_page_wants(page, &names[i], LS_ZSET))
-            add_set(batch, &names[i]);
+            add_candidates_of_set(batch, &names[i]);
     finish_batch(batch);
     ls_inspection_await(inspection);
     free(batch);

@@ -43,34 +43,34 @@ static bool is_free_queue(const struct cli_lock *lock)
     return !lock->info.is_locked && lock->info.waiters > 0;
 }
 
-static bool is_braced(const struct cli_lock *lock)
+static bool has_braces(const struct cli_lock *lock)
 {
-    return lock->len > 2 && lock->name[0] == '{' && lock->name[lock->len - 1] == '}';
+    return lock->name_len > 2 && lock->name[0] == '{' && lock->name[lock->name_len - 1] == '}';
 }
 
 /* The name without its braces, or with them; malloc. */
-static char *twin_name(const struct cli_lock *lock, size_t *len)
+static char *name_with_other_braces(const struct cli_lock *lock, size_t *len)
 {
-    size_t braces = is_braced(lock) ? 0 : 1;
-    char *name = malloc(lock->len + 2);
+    size_t braces = has_braces(lock) ? 0 : 1;
+    char *name = malloc(lock->name_len + 2);
 
     if (!name)
         return NULL;
-    *len = braces ? lock->len + 2 : lock->len - 2;
+    *len = braces ? lock->name_len + 2 : lock->name_len - 2;
     name[0] = '{';
     memcpy(name + braces, braces ? lock->name : lock->name + 1,
-           braces ? lock->len : lock->len - 2);
+           braces ? lock->name_len : lock->name_len - 2);
     if (braces)
-        name[lock->len + 1] = '}';
+        name[lock->name_len + 1] = '}';
     return name;
 }
 
 static bool has_better_twin(const struct ls_list *list, const struct cli_lock *lock)
 {
     size_t len;
-    char *name = twin_name(lock, &len);
+    char *name = name_with_other_braces(lock, &len);
     const struct cli_lock *twin = name ? ls_list_find(list, name, len) : NULL;
-    bool is_better = twin && (twin->info.is_locked || is_braced(lock));
+    bool is_better = twin && (twin->info.is_locked || has_braces(lock));
 
     free(name);
     return is_better;
@@ -78,19 +78,19 @@ static bool has_better_twin(const struct ls_list *list, const struct cli_lock *l
 
 void ls_queue_drop_twins(struct ls_list *list)
 {
-    bool *drops = list->count ? calloc(list->count, sizeof *drops) : NULL;
+    bool *drops = list->locks_count ? calloc(list->locks_count, sizeof *drops) : NULL;
     size_t kept = 0;
 
     if (!drops)
         return; /* no memory: both are listed */
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->locks_count; i++)
         drops[i] = is_free_queue(&list->locks[i]) &&
                    has_better_twin(list, &list->locks[i]);
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->locks_count; i++)
         if (drops[i])
             free((char *)list->locks[i].name);
         else
             list->locks[kept++] = list->locks[i];
-    list->count = kept;
+    list->locks_count = kept;
     free(drops);
 }

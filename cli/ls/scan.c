@@ -12,7 +12,7 @@
 #include "net/route/cluster_view.h"
 #include "net/route/slot.h"
 
-#define SHRINK 8                /* SCAN-3 */
+#define SHRINK_DIVISOR 8        /* SCAN-3 */
 
 /* How many keys SCAN goes through while a server looks into one of each type: by
  * a script, or by a command or two. */
@@ -25,7 +25,7 @@ static const struct {
                      [LS_LIST] = {"list", 10}};
 
 /* One server, and how far it has been looked through for one type. */
-struct source {
+struct scan_source {
     struct ls_scan *scan;
     struct cli_query query;
     enum ls_type type;
@@ -33,19 +33,19 @@ struct source {
     char cursor[24];            /* of 64 bits; "0" at its begin and end */
     char address[300];          /* "": it has not answered yet */
     bool is_open;
-    size_t names;               /* of the last page */
+    size_t names_of_last_page;  /* of the last page */
     struct hf_error error;
 };
 
 struct ls_scan {
     struct cli_requests requests;
     const struct ls_filter *filter;
-    char lost[HF_ERROR_TEXT_MAX];
+    char lost_connection[HF_ERROR_TEXT_MAX];
     hf_status status;           /* HF_E_NOMEM: a name has no room */
     uint32_t servers;
-    uint32_t count;             /* of sources: those of a server in a row */
-    struct source *sources;
-    size_t name_count, name_room;
+    uint32_t sources_count;     /* of sources: those of a server in a row */
+    struct scan_source *sources;
+    size_t name_count, name_capacity;
     struct ls_name *names;
 };
 
@@ -56,12 +56,12 @@ static void on_trace(void *ctx, const struct hf_trace *trace)
 {
     struct ls_scan *scan = ctx;
 
-    if (trace->kind != HF_TRACE_LOST || scan->lost[0])
+    if (trace->kind != HF_TRACE_LOST || scan->lost_connection[0])
         return;
-    for (uint32_t i = 0; i < scan->count; i++)
+    for (uint32_t i = 0; i < scan->sources_count; i++)
         if (scan->sources[i].is_open &&
             strcmp(scan->sources[i].address, trace->address) == 0)
-            (void)snprintf(scan->lost, sizeof scan->lost, "%s", trace->why);
+            (void)snprintf(scan->lost_connection, sizeof scan->lost_connection, "%s", trace->why);
 }
 
 static hf_status open_requests(struct ls_scan *scan, const struct hf_url *url,
@@ -81,17 +81,17 @@ static hf_status open_requests(struct ls_scan *scan, const struct hf_url *url,
 static hf_status add_source(struct ls_scan *scan, uint16_t slot,
                             enum ls_type type)
 {
-    struct source *sources =
-        reallocarray(scan->sources, scan->count + 1, sizeof *sources);
+    struct scan_source *sources =
+        reallocarray(scan->sources, scan->sources_count + 1, sizeof *sources);
 
     if (!sources)
         return HF_E_NOMEM;
     scan->sources = sources;
-    sources[scan->count++] = (struct source){.scan = scan,
-                                             .slot = slot,
-                                             .type = type,
-                                             .cursor = "0",
-                                             .is_open = true};
+    sources[scan->sources_count++] = (struct scan_source){.scan = scan,
+                                                          .slot = slot,
+                                                          .type = type,
+                                                          .cursor = "0",
+                                                          .is_open = true};
     return HF_OK;
 }
 
@@ -108,8 +108,8 @@ static hf_status add_server(struct ls_scan *scan, uint16_t slot)
 }
 
 /* Sends one command and waits for the reply. */
-static hf_status query_one(struct ls_scan *scan, struct cli_query *q,
-                           const char *command, const char *what)
+static hf_status send_and_wait_for_query(struct ls_scan *scan, struct cli_query *q,
+                                         const char *command, const char *what)
 {
     cli_query_add_word(q, command);
     cli_query_add_word(q, what);
@@ -120,7 +120,7 @@ static hf_status query_one(struct ls_scan *scan, struct cli_query *q,
 
 /* ---- one server ---- */
 
-static void read_info(struct cli_query *q, struct hf_resp_value reply)
+static void read_cluster_enabled(struct cli_query *q, struct hf_resp_value reply)
 {
     static const char sign[] = "cluster_enabled:1";
     const char *ptr;
@@ -135,10 +135,10 @@ static void read_info(struct cli_query *q, struct hf_resp_value reply)
 }
 
 /* If INFO is refused, the URL is believed: no cluster. */
-static hf_status find_server(struct ls_scan *scan, struct hf_error *err)
+static hf_status add_standalone_server(struct ls_scan *scan, struct hf_error *err)
 {
-    struct cli_query q = {.read = read_info};
-    hf_status rc = query_one(scan, &q, "INFO", "cluster");
+    struct cli_query q = {.read_reply = read_cluster_enabled};
+    hf_status rc = send_and_wait_for_query(scan, &q, "INFO", "cluster");
 
     if (rc == HF_OK || q.is_refused)
         return add_server(scan, 0);
@@ -167,14 +167,14 @@ static hf_status add_masters(struct ls_scan *scan,
     return rc;
 }
 
-struct map_question {
+struct map_query {
     struct cli_query query;
     struct ls_scan *scan;
 };
 
 static void read_map(struct cli_query *q, struct hf_resp_value reply)
 {
-    struct map_question *m = HF_OWNER_OF(q, struct map_question, query);
+    struct map_query *m = HF_OWNER_OF(q, struct map_query, query);
     struct hf_cluster_view *view;
     hf_status rc;
 
@@ -189,18 +189,18 @@ static void read_map(struct cli_query *q, struct hf_resp_value reply)
 
 /* Any node knows them all; these are slots of different ones, in case that one
  * is away. */
-static hf_status find_masters(struct ls_scan *scan, struct hf_error *err)
+static hf_status query_masters(struct ls_scan *scan, struct hf_error *err)
 {
     static const uint16_t slots[] = {0, HF_SLOTS / 2, HF_SLOTS - 1};
 
-    for (size_t i = 0; i < 3 && scan->count == 0; i++) {
-        struct map_question m = {
-            .query = {.slot = slots[i], .read = read_map}, .scan = scan};
+    for (size_t i = 0; i < 3 && scan->sources_count == 0; i++) {
+        struct map_query m = {
+            .query = {.slot = slots[i], .read_reply = read_map}, .scan = scan};
 
-        (void)query_one(scan, &m.query, "CLUSTER", "SLOTS");
+        (void)send_and_wait_for_query(scan, &m.query, "CLUSTER", "SLOTS");
         *err = m.query.error; /* the last counts */
     }
-    if (err->status == HF_OK && scan->count == 0)
+    if (err->status == HF_OK && scan->sources_count == 0)
         (void)hf_error_set(err, HF_E_SERVER,
                            "no node of the cluster serves any slot");
     return err->status;
@@ -214,8 +214,8 @@ static hf_status open_scan(struct ls_scan *scan, const struct hf_url *url,
     hf_status rc = open_requests(scan, url, seeds, err);
 
     if (rc == HF_OK && seeds->topology == HF_CLUSTER)
-        return find_masters(scan, err);
-    return rc == HF_OK ? find_server(scan, err) : rc;
+        return query_masters(scan, err);
+    return rc == HF_OK ? add_standalone_server(scan, err) : rc;
 }
 
 hf_status ls_scan_open(struct ls_scan **out, struct hf_loop *loop,
@@ -236,7 +236,7 @@ hf_status ls_scan_open(struct ls_scan **out, struct hf_loop *loop,
     return rc;
 }
 
-static void forget_names(struct ls_scan *scan)
+static void free_names(struct ls_scan *scan)
 {
     while (scan->name_count > 0)
         free((char *)scan->names[--scan->name_count].ptr);
@@ -247,7 +247,7 @@ void ls_scan_free(struct ls_scan *scan)
     if (!scan)
         return;
     cli_requests_close(&scan->requests);
-    forget_names(scan);
+    free_names(scan);
     free(scan->names);
     free(scan->sources);
     free(scan);
@@ -255,7 +255,7 @@ void ls_scan_free(struct ls_scan *scan)
 
 /* ---- a page ---- */
 
-static void add_name(struct source *s, const char *ptr, size_t len)
+static void add_name(struct scan_source *s, const char *ptr, size_t len)
 {
     struct ls_scan *scan = s->scan;
     struct ls_name *names;
@@ -263,7 +263,7 @@ static void add_name(struct source *s, const char *ptr, size_t len)
 
     if (len < 1 || len > HF_LOCK_NAME_MAX) /* no lock has that name */
         return;
-    names = ls_array_grow(scan->names, scan->name_count, &scan->name_room, sizeof *names);
+    names = ls_array_grow(scan->names, scan->name_count, &scan->name_capacity, sizeof *names);
     if (names)
         scan->names = names;
     copy = malloc(len);
@@ -275,11 +275,11 @@ static void add_name(struct source *s, const char *ptr, size_t len)
     memcpy(copy, ptr, len);
     scan->names[scan->name_count++] =
         (struct ls_name){copy, len, (uint32_t)(s - scan->sources), s->type};
-    s->names++;
+    s->names_of_last_page++;
 }
 
 /* {cursor, {name, ...}} */
-static bool read_page(struct source *s, struct hf_resp_value reply)
+static bool read_page(struct scan_source *s, struct hf_resp_value reply)
 {
     struct hf_resp_value cursor, names, name;
     const char *ptr;
@@ -301,16 +301,16 @@ static bool read_page(struct source *s, struct hf_resp_value reply)
 }
 
 /* SCAN-1 */
-static bool is_same_server(struct source *s, const char *address)
+static bool is_same_server(struct scan_source *s, const char *address)
 {
     if (!s->address[0])
         (void)snprintf(s->address, sizeof s->address, "%s", address);
     return strncmp(s->address, address, sizeof s->address - 1) == 0;
 }
 
-static void take_page(struct cli_query *q, struct hf_resp_value reply)
+static void handle_page_reply(struct cli_query *q, struct hf_resp_value reply)
 {
-    struct source *s = HF_OWNER_OF(q, struct source, query);
+    struct scan_source *s = HF_OWNER_OF(q, struct scan_source, query);
     const char *address = hf_command_address(&q->command);
 
     if (!is_same_server(s, address))
@@ -324,18 +324,18 @@ static void take_page(struct cli_query *q, struct hf_resp_value reply)
 
 /* Sorted sets with the name of a semaphore's set, and lists with the name of a queue:
  * the pattern applies to the semaphore or lock. */
-static const char *pattern_of(const struct source *s)
+static const char *match_pattern_of_source(const struct scan_source *s)
 {
     if (s->type == LS_LIST)
         return LS_QUEUE_PREFIX "*";
     return s->type == LS_ZSET ? "*" LS_PERMITS_SUFFIX : s->scan->filter->pattern;
 }
 
-static void request_page(struct source *s, const char *count)
+static void request_page(struct scan_source *s, const char *count)
 {
-    const char *pattern = pattern_of(s);
+    const char *pattern = match_pattern_of_source(s);
 
-    s->query = (struct cli_query){.slot = s->slot, .read = take_page};
+    s->query = (struct cli_query){.slot = s->slot, .read_reply = handle_page_reply};
     cli_query_add_word(&s->query, "SCAN");
     cli_query_add_word(&s->query, s->cursor);
     if (pattern) {
@@ -350,7 +350,7 @@ static void request_page(struct source *s, const char *count)
 }
 
 /* SCAN-3. True: it was sent again. */
-static bool shrink_page(struct source *s, const char *count)
+static bool shrink_page(struct scan_source *s, const char *count)
 {
     if (!s->is_open || !cli_query_is_error(&s->query, CLI_TOO_LARGE))
         return false;
@@ -364,16 +364,16 @@ static void shrink_pages(struct ls_scan *scan, int count)
     char text[16];
 
     while (was_too_large && count > 1) {
-        count = count / SHRINK > 1 ? count / SHRINK : 1;
+        count = count / SHRINK_DIVISOR > 1 ? count / SHRINK_DIVISOR : 1;
         (void)snprintf(text, sizeof text, "%d", count);
         was_too_large = false;
-        for (uint32_t i = 0; i < scan->count; i++)
+        for (uint32_t i = 0; i < scan->sources_count; i++)
             was_too_large = shrink_page(&scan->sources[i], text) || was_too_large;
         cli_requests_await(&scan->requests);
     }
 }
 
-static void end_page(struct source *s)
+static void end_page(struct scan_source *s)
 {
     if (s->error.status == HF_OK)
         s->error = s->query.error;
@@ -384,16 +384,16 @@ hf_status ls_scan_next(struct ls_scan *scan, int count)
 {
     char text[16];
 
-    forget_names(scan);
+    free_names(scan);
     (void)snprintf(text, sizeof text, "%d", count);
-    for (uint32_t i = 0; i < scan->count; i++) {
-        scan->sources[i].names = 0;
+    for (uint32_t i = 0; i < scan->sources_count; i++) {
+        scan->sources[i].names_of_last_page = 0;
         if (scan->sources[i].is_open)
             request_page(&scan->sources[i], text);
     }
     cli_requests_await(&scan->requests);
     shrink_pages(scan, count);
-    for (uint32_t i = 0; i < scan->count; i++)
+    for (uint32_t i = 0; i < scan->sources_count; i++)
         if (scan->sources[i].is_open)
             end_page(&scan->sources[i]);
     return scan->status;
@@ -402,7 +402,7 @@ hf_status ls_scan_next(struct ls_scan *scan, int count)
 void ls_scan_fail(struct ls_scan *scan, uint32_t source,
                   const struct hf_error *why)
 {
-    struct source *s = &scan->sources[source];
+    struct scan_source *s = &scan->sources[source];
 
     if (s->error.status == HF_OK)
         s->error = *why;
@@ -415,7 +415,7 @@ uint32_t ls_scan_open_count(const struct ls_scan *scan)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < scan->count; i++)
+    for (uint32_t i = 0; i < scan->sources_count; i++)
         count += scan->sources[i].is_open;
     return count;
 }
@@ -435,12 +435,12 @@ int64_t ls_scan_cost(const struct ls_scan *scan, int64_t size)
 {
     int64_t most = 0, cost = 0;
 
-    for (uint32_t i = 0; i < scan->count; i++) {
-        const struct source *s = &scan->sources[i];
+    for (uint32_t i = 0; i < scan->sources_count; i++) {
+        const struct scan_source *s = &scan->sources[i];
 
         if (i == 0 || s->slot != s[-1].slot)
             cost = 0;
-        cost += size + types[s->type].cost * (int64_t)s->names;
+        cost += size + types[s->type].cost * (int64_t)s->names_of_last_page;
         if (cost > most)
             most = cost;
     }
@@ -454,7 +454,7 @@ uint32_t ls_scan_servers(const struct ls_scan *scan)
 
 uint32_t ls_scan_count(const struct ls_scan *scan)
 {
-    return scan->count;
+    return scan->sources_count;
 }
 
 const struct hf_error *ls_scan_error(const struct ls_scan *scan,
@@ -467,5 +467,5 @@ const struct hf_error *ls_scan_error(const struct ls_scan *scan,
 
 const char *ls_scan_lost(const struct ls_scan *scan)
 {
-    return scan->lost[0] ? scan->lost : NULL;
+    return scan->lost_connection[0] ? scan->lost_connection : NULL;
 }

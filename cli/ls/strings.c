@@ -13,45 +13,45 @@
 #include "net/route/slot.h"
 
 /* Strings at a time. */
-#define BATCH 100
+#define BATCH_MAX 100
 #define TOKEN_LEAST 16
 
-struct candidate {
+struct string_candidate {
     const struct ls_name *name;
-    struct cli_query ttl, text;
+    struct cli_query ttl_query, text_query;
     struct hf_lock_info info;
     bool wants_value, wants_counter; /* are these requested? */
     bool is_listed;                /* `info` is for the list */
 };
 
-struct batch {
+struct string_batch {
     struct ls_page *page;
     size_t count;
-    struct candidate candidates[BATCH];
+    struct string_candidate candidates[BATCH_MAX];
 };
 
 /* ---- TTLs ---- */
 
 static void read_ttl(struct cli_query *q, struct hf_resp_value reply)
 {
-    struct candidate *c = HF_OWNER_OF(q, struct candidate, ttl);
+    struct string_candidate *c = HF_OWNER_OF(q, struct string_candidate, ttl_query);
 
     if (hf_resp_integer(reply, &c->info.ttl_ms) < 0)
         c->info.ttl_ms = -2;
 }
 
-static void request_ttl(struct cli_requests *requests, struct candidate *c)
+static void request_ttl(struct cli_requests *requests, struct string_candidate *c)
 {
-    c->ttl = (struct cli_query){
-        .slot = hf_slot_of(c->name->ptr, c->name->len), .read = read_ttl};
-    cli_query_add_word(&c->ttl, "PTTL");
-    cli_query_add_bytes(&c->ttl, c->name->ptr, c->name->len);
-    cli_requests_send(requests, &c->ttl);
+    c->ttl_query = (struct cli_query){
+        .slot = hf_slot_of(c->name->ptr, c->name->len), .read_reply = read_ttl};
+    cli_query_add_word(&c->ttl_query, "PTTL");
+    cli_query_add_bytes(&c->ttl_query, c->name->ptr, c->name->len);
+    cli_requests_send(requests, &c->ttl_query);
 }
 
 /* Returns whether a string with this TTL may be of a requested kind. */
-static bool may_be_one(const struct ls_page *page,
-                       const struct candidate *c)
+static bool may_be_requested_kind(const struct ls_page *page,
+                                  const struct string_candidate *c)
 {
     unsigned kinds = page->options->kinds;
 
@@ -62,7 +62,7 @@ static bool may_be_one(const struct ls_page *page,
 
 /* Locks that are taken without a TTL (redis-py's default) hold a random token: no
  * spaces, and long enough to be unique. */
-static bool is_token(const char *ptr, size_t len)
+static bool is_random_token(const char *ptr, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (!isalnum((unsigned char)ptr[i]) && !strchr("+/=_:.-", ptr[i]))
@@ -72,7 +72,7 @@ static bool is_token(const char *ptr, size_t len)
 
 /* ---- texts ---- */
 
-static void take_value(struct candidate *c, const char *ptr, size_t len)
+static void set_value_holder(struct string_candidate *c, const char *ptr, size_t len)
 {
     memcpy(c->info.holder, ptr, len);
     c->info.holder[len] = '\0';
@@ -85,7 +85,7 @@ static void take_value(struct candidate *c, const char *ptr, size_t len)
 
 static void read_text(struct cli_query *q, struct hf_resp_value reply)
 {
-    struct candidate *c = HF_OWNER_OF(q, struct candidate, text);
+    struct string_candidate *c = HF_OWNER_OF(q, struct string_candidate, text_query);
     const char *ptr;
     size_t len;
 
@@ -93,11 +93,11 @@ static void read_text(struct cli_query *q, struct hf_resp_value reply)
         return;
     switch (cli_string_classify(ptr, len, c->info.ttl_ms, &c->info.hold_count)) {
     case CLI_STRING_LOCK:
-        take_value(c, ptr, len);
+        set_value_holder(c, ptr, len);
         break;
     case CLI_STRING_UNTIMED:
-        if (c->wants_value && is_token(ptr, len))
-            take_value(c, ptr, len);
+        if (c->wants_value && is_random_token(ptr, len))
+            set_value_holder(c, ptr, len);
         break;
     case CLI_STRING_COUNTER:
         c->info.kind = HF_KIND_PERMIT;
@@ -109,44 +109,44 @@ static void read_text(struct cli_query *q, struct hf_resp_value reply)
 }
 
 /* One byte more than a holder has: a longer text is seen to be longer. */
-static void request_text(struct cli_requests *requests, struct candidate *c)
+static void request_text(struct cli_requests *requests, struct string_candidate *c)
 {
     static const char last[] = "191";
 
     _Static_assert(CLI_HOLDER_MAX == 191 &&
                        sizeof c->info.holder == CLI_HOLDER_MAX + 1,
                    "the last byte that is read");
-    c->text = (struct cli_query){.slot = c->ttl.slot, .read = read_text};
-    cli_query_add_word(&c->text, "GETRANGE");
-    cli_query_add_bytes(&c->text, c->name->ptr, c->name->len);
-    cli_query_add_word(&c->text, "0");
-    cli_query_add_word(&c->text, c->wants_value ? last : CLI_COUNTER_LAST_BYTE);
-    cli_requests_send(requests, &c->text);
+    c->text_query = (struct cli_query){.slot = c->ttl_query.slot, .read_reply = read_text};
+    cli_query_add_word(&c->text_query, "GETRANGE");
+    cli_query_add_bytes(&c->text_query, c->name->ptr, c->name->len);
+    cli_query_add_word(&c->text_query, "0");
+    cli_query_add_word(&c->text_query, c->wants_value ? last : CLI_COUNTER_LAST_BYTE);
+    cli_requests_send(requests, &c->text_query);
 }
 
 /* ---- all of a page ---- */
 
-static void add_if_requested(struct ls_page *page, const struct candidate *c)
+static void add_if_requested(struct ls_page *page, const struct string_candidate *c)
 {
     const struct cli_query *failed =
-        c->ttl.error.status != HF_OK ? &c->ttl : &c->text;
+        c->ttl_query.error.status != HF_OK ? &c->ttl_query : &c->text_query;
 
     if (failed->error.status != HF_OK)
         ls_page_fail(page, c->name->source, failed);
     else if (c->is_listed)
         ls_page_add(page, &(struct cli_lock){.name = c->name->ptr,
-                                             .len = c->name->len,
+                                             .name_len = c->name->len,
                                              .info = c->info});
 }
 
-static void finish_batch(struct batch *batch)
+static void finish_batch(struct string_batch *batch)
 {
     struct cli_requests *requests = ls_scan_requests(batch->page->scan);
 
     cli_requests_await(requests);
     for (size_t i = 0; i < batch->count; i++)
-        if (batch->candidates[i].ttl.error.status == HF_OK &&
-            may_be_one(batch->page, &batch->candidates[i]))
+        if (batch->candidates[i].ttl_query.error.status == HF_OK &&
+            may_be_requested_kind(batch->page, &batch->candidates[i]))
             request_text(requests, &batch->candidates[i]);
     cli_requests_await(requests);
     for (size_t i = 0; i < batch->count; i++)
@@ -154,16 +154,16 @@ static void finish_batch(struct batch *batch)
     batch->count = 0;
 }
 
-static void add_string(struct batch *batch, const struct ls_name *name)
+static void add_string(struct string_batch *batch, const struct ls_name *name)
 {
-    struct candidate *c = &batch->candidates[batch->count++];
+    struct string_candidate *c = &batch->candidates[batch->count++];
 
-    *c = (struct candidate){
+    *c = (struct string_candidate){
         .name = name,
         .wants_value = batch->page->options->kinds & 1u << HF_KIND_VALUE,
         .wants_counter = batch->page->options->kinds & LS_COUNTER};
     request_ttl(ls_scan_requests(batch->page->scan), c);
-    if (batch->count == BATCH)
+    if (batch->count == BATCH_MAX)
         finish_batch(batch);
 }
 
@@ -171,7 +171,7 @@ void ls_strings_find(struct ls_page *page)
 {
     size_t count;
     const struct ls_name *names = ls_scan_names(page->scan, &count);
-    struct batch *batch = calloc(1, sizeof *batch);
+    struct string_batch *batch = calloc(1, sizeof *batch);
 
     if (!batch) {
         page->status = HF_E_NOMEM;

@@ -17,14 +17,14 @@ struct ls_waiters {
     struct ls_list *list;       /* sorted, and without duplicates */
     struct cli_requests *requests;
     bool is_cluster;
-    size_t next;                /* the first lock that was not queried */
+    size_t next_lock;           /* the first lock that was not queried */
 
-    uint64_t unknown;           /* locks whose waiters could not be read */
-    struct hf_error why;        /* of the first of them */
+    uint64_t unknown_locks;      /* locks whose waiters could not be read */
+    struct hf_error first_error; /* of the first of them */
 };
 
 /* ls_waiters_next - reads the waiters of the next locks of the list, a page of them, with all
- *   requests in one batch. `next` is moved; at the end of the list nothing is done. *cost
+ *   requests in one batch. `next_lock` is moved; at the end of the list nothing is done. *cost
  *   receives the cost of the requests, as a number of keys of a SCAN. HF_E_NOMEM. */
 hf_status ls_waiters_next(struct ls_waiters *waiters, int64_t *cost);
 

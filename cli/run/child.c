@@ -23,18 +23,18 @@
  * or dying. */
 #define START_MS 10000
 #define START_AFTER_SIGNAL_MS 20 /* of CLI_SIGNALS_LIMIT_MS */
-#define LOOK_MS 10              /* how late a signal may be seen */
+#define EXEC_CHECK_MS 10        /* how late a signal may be seen */
 
 /* ---- starting ---- */
 
-struct start {
+struct command_start {
     const struct cli_child_plan *plan;
     bool is_foreground;
 };
 
 /* Waits for the byte of the guardian. From then on holdfast knows this process, and
  * kills what remains of it if the guardian dies. False: the guardian has died. */
-static bool await_go(int guard_fd)
+static bool wait_for_go(int guard_fd)
 {
     char go;
 
@@ -44,13 +44,13 @@ static bool await_go(int guard_fd)
 /* In the child: becomes the program; returns errno if it cannot. Parent and
  * child both make the process group, so that it exists before either
  * continues. */
-static int execute_command(const struct start *start, pid_t parent, int guard_fd)
+static int execute_command(const struct command_start *start, pid_t parent, int guard_fd)
 {
     const struct cli_child_plan *plan = start->plan;
 
     (void)setpgid(0, 0);
     cli_tree_die_with(parent);
-    if (!await_go(guard_fd))
+    if (!wait_for_go(guard_fd))
         return ECANCELED;
     if (start->is_foreground)
         cli_tty_become_foreground(plan->tty);
@@ -64,20 +64,20 @@ static int execute_command(const struct start *start, pid_t parent, int guard_fd
     return errno;
 }
 
-static int code_of(int exec_errno)
+static int exit_code_of_exec_error(int exec_errno)
 {
     return exec_errno == ENOENT || exec_errno == ENOTDIR ? CLI_EXIT_NOT_FOUND
                                                          : CLI_EXIT_NOT_EXECUTABLE;
 }
 
-static _Noreturn void run_child(const struct start *start, pid_t parent,
-                                int guard_fd)
+static _Noreturn void run_command_in_child(const struct command_start *start, pid_t parent,
+                                           int guard_fd)
 {
     int err = execute_command(start, parent, guard_fd);
 
     /* If standard error is closed, only the exit code shows this. */
     (void)send(guard_fd, &err, sizeof err, MSG_NOSIGNAL);
-    _exit(code_of(err));
+    _exit(exit_code_of_exec_error(err));
 }
 
 /* In the guardian. */
@@ -91,7 +91,7 @@ static pid_t fork_command(const void *ctx, int *command_fd)
     pid = fork();
     if (pid == 0) {
         (void)close(fd[0]); /* or the guardian's end would have no end */
-        run_child(ctx, parent, fd[1]);
+        run_command_in_child(ctx, parent, fd[1]);
     }
     (void)close(fd[1]);
     if (pid > 0)
@@ -101,16 +101,16 @@ static pid_t fork_command(const void *ctx, int *command_fd)
 }
 
 /* In the guardian, when holdfast is dead. */
-static void clean_up(const void *ctx)
+static void remove_notify_socket(const void *ctx)
 {
-    const struct start *start = ctx;
+    const struct command_start *start = ctx;
 
     cli_notify_remove(start->plan->notify);
 }
 
 /* Waits for the guardian's first message. After a signal that ends programs, only a
  * little longer. False: *err is ETIMEDOUT or EINTR. */
-static bool await_message(int fd, int *err)
+static bool wait_for_first_message(int fd, int *err)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     int64_t until_ms = hf_clock_ms() + START_MS, left_ms;
@@ -122,63 +122,63 @@ static bool await_message(int fd, int *err)
             until_ms = hf_clock_ms() + START_AFTER_SIGNAL_MS;
             continue;
         }
-        if (poll(&p, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS) > 0)
+        if (poll(&p, 1, left_ms < EXEC_CHECK_MS ? (int)left_ms : EXEC_CHECK_MS) > 0)
             return true;
     }
     return false;
 }
 
 /* Returns the command's pid, or 0 and errno in *err. */
-static pid_t await_start(int fd, int *err)
+static pid_t wait_for_start(int fd, int *err)
 {
     struct cli_guard_message m;
 
-    if (!await_message(fd, err))
+    if (!wait_for_first_message(fd, err))
         return 0;
     *err = ECANCELED;
     if (recv(fd, &m, sizeof m, 0) != sizeof m)
         return 0;
-    *err = m.word == GUARD_FAILED ? m.number : 0;
-    return m.word == GUARD_STARTED ? m.number : 0;
+    *err = m.kind == GUARD_FAILED ? m.number : 0;
+    return m.kind == GUARD_STARTED ? m.number : 0;
 }
 
 /* No message of the guardian arrives after that, so that it lets no command
  * execute; and the command dies with it. */
-static void end_guard(const struct cli_child *child, int fd)
+static void kill_guardian(const struct cli_child *child, int fd)
 {
     (void)shutdown(fd, SHUT_RDWR);
-    if (child->guard > 0)
-        (void)kill(child->guard, SIGKILL); /* our child, not reaped */
+    if (child->guardian_pid > 0)
+        (void)kill(child->guardian_pid, SIGKILL); /* our child, not reaped */
     (void)close(fd);
 }
 
 int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
 {
-    struct start start = {plan, cli_tty_is_for_command(plan->tty)};
+    struct command_start start = {plan, cli_tty_is_for_command(plan->tty)};
     int fd[2];
     int err;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0)
         return errno;
     cli_signals_block();
-    child->guard = fork();
+    child->guardian_pid = fork();
     err = errno;
-    if (child->guard == 0) {
+    if (child->guardian_pid == 0) {
         (void)close(fd[0]);
-        cli_guardian_run(fd[1], fork_command, clean_up, &start, plan->deadline_ms);
+        cli_guardian_run(fd[1], fork_command, remove_notify_socket, &start, plan->deadline_ms);
     }
     (void)close(fd[1]);
     cli_signals_unblock();
-    if (child->guard > 0)
-        child->pid = await_start(fd[0], &err);
+    if (child->guardian_pid > 0)
+        child->pid = wait_for_start(fd[0], &err);
     if (child->pid == 0) {
-        end_guard(child, fd[0]);
+        kill_guardian(child, fd[0]);
         return err;
     }
-    child->tree.first = child->pid;
+    child->tree.first_pid = child->pid;
     child->deadline_ms = plan->deadline_ms;
-    plan->tty->is_given = start.is_foreground;
-    child->fd = fd[0];
+    plan->tty->is_given_to_command = start.is_foreground;
+    child->guardian_fd = fd[0];
     return 0;
 }
 
@@ -189,22 +189,22 @@ int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
 static void send_message(const struct cli_child *child,
                          const struct cli_guard_message *m)
 {
-    if (child->fd < 0)
+    if (child->guardian_fd < 0)
         return;
-    (void)send(child->fd, m, sizeof *m, MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)kill(child->guard, SIGCONT);
+    (void)send(child->guardian_fd, m, sizeof *m, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)kill(child->guardian_pid, SIGCONT);
 }
 
-static void send_word(const struct cli_child *child, enum cli_guard_message_kind word,
-                      int number)
+static void send_message_word(const struct cli_child *child, enum cli_guard_message_kind word,
+                              int number)
 {
     send_message(child,
-                 &(struct cli_guard_message){.word = word, .number = number});
+                 &(struct cli_guard_message){.kind = word, .number = number});
 }
 
 void cli_child_signal(const struct cli_child *child, int signal)
 {
-    send_word(child, GUARD_SIGNAL, signal);
+    send_message_word(child, GUARD_SIGNAL, signal);
     if (child->is_unguarded)
         (void)cli_tree_signal(&child->tree, signal); /* it was killed with its
                                                         guardian */
@@ -212,16 +212,16 @@ void cli_child_signal(const struct cli_child *child, int signal)
 
 void cli_child_drain(struct cli_child *child, bool all)
 {
-    send_word(child, GUARD_DRAIN, all);
-    child->wants_empty = true;
-    child->tree.is_all |= all;
+    send_message_word(child, GUARD_DRAIN, all);
+    child->must_report_empty = true;
+    child->tree.includes_other_sessions |= all;
 }
 
 void cli_child_kill(struct cli_child *child, bool all)
 {
-    send_word(child, GUARD_KILL, all);
-    child->tree.is_killed = true;
-    child->tree.is_all |= all;
+    send_message_word(child, GUARD_KILL, all);
+    child->tree.kills_adopted = true;
+    child->tree.includes_other_sessions |= all;
     if (child->is_unguarded)
         cli_tree_kill(&child->tree);
 }
@@ -234,13 +234,13 @@ void cli_child_set_deadline(struct cli_child *child, int64_t ms)
     if (ms >= child->deadline_ms && ms - child->deadline_ms <= SAME_MS)
         return;
     child->deadline_ms = ms;
-    send_message(child, &(struct cli_guard_message){.word = GUARD_DEADLINE,
-                                                    .ms = ms});
+    send_message(child, &(struct cli_guard_message){.kind = GUARD_DEADLINE,
+                                                    .deadline_ms = ms});
 }
 
 void cli_child_leave(struct cli_child *child)
 {
-    send_word(child, GUARD_LEAVE, 0);
+    send_message_word(child, GUARD_LEAVE, 0);
     child->pid = 0;
 }
 
@@ -251,7 +251,7 @@ static struct cli_child_report make_report(enum cli_child_news news, int number)
     return (struct cli_child_report){.news = news, .number = number};
 }
 
-static struct cli_child_report end_of(const struct cli_guard_message *m)
+static struct cli_child_report report_of_end(const struct cli_guard_message *m)
 {
     bool by_signal = m->code != CLD_EXITED;
 
@@ -260,22 +260,22 @@ static struct cli_child_report end_of(const struct cli_guard_message *m)
                                      by_signal, m->error};
 }
 
-static struct cli_child_report report_of(const struct cli_guard_message *m)
+static struct cli_child_report report_of_message(const struct cli_guard_message *m)
 {
-    if (m->word == GUARD_ENDED)
-        return end_of(m);
-    if (m->word == GUARD_STOPPED)
+    if (m->kind == GUARD_ENDED)
+        return report_of_end(m);
+    if (m->kind == GUARD_STOPPED)
         return make_report(CLI_CHILD_STOPPED, m->number);
-    if (m->word == GUARD_OVERDUE)
+    if (m->kind == GUARD_OVERDUE)
         return make_report(CLI_CHILD_OVERDUE, 0);
-    if (m->word == GUARD_REFUSED)
+    if (m->kind == GUARD_REFUSED)
         return make_report(CLI_CHILD_REFUSED, m->number);
     return make_report(CLI_CHILD_EMPTY, 0);
 }
 
 /* We have adopted the guardian's children. Its socket is silent but stays open:
  * its owner has to close it. */
-static struct cli_child_report lose_guard(struct cli_child *child)
+static struct cli_child_report become_unguarded(struct cli_child *child)
 {
     child->is_unguarded = true;
     return make_report(CLI_CHILD_UNGUARDED, 0);
@@ -289,9 +289,9 @@ static struct cli_child_report next_news_unguarded(struct cli_child *child)
                                                  guardian */
     (void)cli_tree_reap(&child->tree, &info);
     cli_tree_kill(&child->tree);
-    if (!child->wants_empty || cli_tree_has_processes(&child->tree))
+    if (!child->must_report_empty || cli_tree_has_processes(&child->tree))
         return make_report(CLI_CHILD_NONE, 0);
-    child->wants_empty = false;
+    child->must_report_empty = false;
     return make_report(CLI_CHILD_EMPTY, 0);
 }
 
@@ -304,10 +304,10 @@ struct cli_child_report cli_child_next_news(struct cli_child *child)
         return make_report(CLI_CHILD_NONE, 0);
     if (child->is_unguarded)
         return next_news_unguarded(child);
-    n = recv(child->fd, &m, sizeof m, MSG_DONTWAIT);
+    n = recv(child->guardian_fd, &m, sizeof m, MSG_DONTWAIT);
     if (n == sizeof m)
-        return report_of(&m);
+        return report_of_message(&m);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return make_report(CLI_CHILD_NONE, 0);
-    return lose_guard(child);
+    return become_unguarded(child);
 }

@@ -13,12 +13,12 @@
 
 struct cli_child {
     pid_t pid;                  /* also its process group; 0: none */
-    int fd;                     /* the guardian's socket, readable when there is
-                                   news; -1: there is no guardian any more */
-    pid_t guard;
+    int guardian_fd;            /* the guardian's socket, readable when there is news; -1: there is
+                                   no guardian any more */
+    pid_t guardian_pid;
     struct cli_process_tree tree;   /* ours if the guardian is dead */
     bool is_unguarded;          /* the guardian is dead */
-    bool wants_empty;
+    bool must_report_empty;
     int64_t deadline_ms;        /* the guardian's */
 };
 
@@ -48,7 +48,7 @@ void cli_child_set_deadline(struct cli_child *child, int64_t ms);
 void cli_child_leave(struct cli_child *child);
 
 /* cli_child_next_news - returns what has happened to the command. Call it until it returns
- * NONE, when `fd` is readable and after each SIGCHLD. */
+ * NONE, when `guardian_fd` is readable and after each SIGCHLD. */
 enum cli_child_news {
     CLI_CHILD_NONE,
     CLI_CHILD_STOPPED,
@@ -61,9 +61,8 @@ enum cli_child_news {
 };
 struct cli_child_report {
     enum cli_child_news news;
-    int number;                 /* STOPPED: the signal; ENDED: its code, or 128
-                                   + signal */
-    bool by_signal;             /* ENDED: a signal did it */
+    int number;                 /* STOPPED: the signal; ENDED: its code, or 128 + signal */
+    bool ended_by_signal;       /* ENDED: a signal did it */
     int exec_error;             /* ENDED: errno, if it could not be executed */
 };
 struct cli_child_report cli_child_next_news(struct cli_child *child);

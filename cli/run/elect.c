@@ -25,7 +25,7 @@ static void reap_children(void)
 
 /* Returns a signal that ends us, or 0. A HUP that does not end us ends the rest: each round
  * reads the files of TLS. */
-static int take_signals(bool *is_rested)
+static int take_end_signal(bool *is_rested)
 {
     int signal;
 
@@ -43,12 +43,12 @@ static int pause_between_terms(int64_t ms)
     struct pollfd signals = {.fd = cli_signals_open(), .events = POLLIN};
     int64_t until_ms = hf_clock_ms() + ms, left_ms = ms;
     bool is_rested = false;
-    int signal = take_signals(&is_rested);
+    int signal = take_end_signal(&is_rested);
 
     cli_report_flush();
     while (signal == 0 && !is_rested && left_ms > 0) {
         (void)poll(&signals, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
-        signal = take_signals(&is_rested);
+        signal = take_end_signal(&is_rested);
         left_ms = until_ms - hf_clock_ms();
     }
     reap_children();
@@ -60,15 +60,15 @@ static int pause_between_terms(int64_t ms)
 /* A command that cannot be run, or a server that sent no reply, or refused for good:
  * it would be so again. A server that refused for now, or in an earlier round
  * granted the lock, may do so later. */
-static bool is_hopeless(const struct cli_round *round, bool has_led)
+static bool is_retry_hopeless(const struct cli_round *round, bool has_led)
 {
-    return round->is_told || round->cannot_run ||
-           (round->code == CLI_EXIT_ERROR && !round->has_run && !has_led &&
-            !round->is_temporary);
+    return round->was_ended_by_signal || round->cannot_run ||
+           (round->exit_code == CLI_EXIT_ERROR && !round->has_run && !has_led &&
+            !round->was_refused_temporarily);
 }
 
-static int64_t next_rest_ms(const struct cli_run_options *options,
-                            const struct cli_round *round, int64_t last_ms)
+static int64_t next_pause_ms(const struct cli_run_options *options,
+                             const struct cli_round *round, int64_t last_ms)
 {
     if (round->has_run)
         return options->rest_ms;
@@ -79,19 +79,19 @@ static int64_t next_rest_ms(const struct cli_run_options *options,
 
 /* A command that fails at once is run again for ever: its exit code is printed once, until it
  * changes. A loss and --max-hold have been reported, and so has a command that cannot run. */
-static int report_code(const struct cli_round *round, int last_code)
+static int report_exit_code(const struct cli_round *round, int last_code)
 {
-    if (!round->has_run || round->cannot_run || round->code == CLI_EXIT_LOST ||
-        round->code == CLI_EXIT_MAX_HOLD)
+    if (!round->has_run || round->cannot_run || round->exit_code == CLI_EXIT_LOST ||
+        round->exit_code == CLI_EXIT_MAX_HOLD)
         return last_code;
-    if (round->code != 0 && round->code != last_code)
+    if (round->exit_code != 0 && round->exit_code != last_code)
         cli_warn("the command ended with exit code %d and is run again; the same code is not "
-                 "reported again", round->code);
-    return round->code;
+                 "reported again", round->exit_code);
+    return round->exit_code;
 }
 
-static struct cli_round play_all(const struct cli_run_options *options,
-                                 const struct cli_common *common)
+static struct cli_round run_all_terms(const struct cli_run_options *options,
+                                      const struct cli_common *common)
 {
     int64_t rest_ms = options->rest_ms;
     struct cli_round round;
@@ -100,21 +100,22 @@ static struct cli_round play_all(const struct cli_run_options *options,
 
     for (;;) {
         round = cli_round_run(options, common);
-        if (options->is_once || is_hopeless(&round, has_led))
+        if (options->is_once || is_retry_hopeless(&round, has_led))
             return round;
-        code = report_code(&round, code);
+        code = report_exit_code(&round, code);
         has_led = has_led || round.has_run;
-        rest_ms = next_rest_ms(options, &round, rest_ms);
+        rest_ms = next_pause_ms(options, &round, rest_ms);
         signal = round.late_signal ? round.late_signal
                                    : pause_between_terms(round.is_hung_up_late ? 0 : rest_ms);
         if (signal != 0)
-            return (struct cli_round){.code = CLI_EXIT_SIGNAL + signal, .end_by_signal = signal};
+            return (struct cli_round){.exit_code = CLI_EXIT_SIGNAL + signal,
+                                      .end_by_signal = signal};
     }
 }
 
 static int main_elect(struct cli_args *args, struct cli_common *common)
 {
-    return cli_round_main(args, common, cli_elect_options_parse, play_all);
+    return cli_round_main(args, common, cli_elect_options_parse, run_all_terms);
 }
 
 const struct cli_command cli_elect_command = {

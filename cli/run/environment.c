@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_one_of(const char *entry, const char *const *names, size_t count)
+static bool is_variable_listed(const char *entry, const char *const *names, size_t count)
 {
     size_t len = strcspn(entry, "=");
 
@@ -57,7 +57,7 @@ char **cli_environment_new(const char *const *names, const char *const *values,
         return NULL;
     }
     for (size_t i = 0; i < old; i++)
-        if (!is_one_of(environ[i], names, count))
+        if (!is_variable_listed(environ[i], names, count))
             env[n++] = environ[i];
     return env;
 }
@@ -86,7 +86,7 @@ const char *cli_environment_pid_value(const char *name)
 }
 
 /* Only functions that are safe after the fork of a process with threads. */
-static void put_digits(char *dst, unsigned long n)
+static void write_digits(char *dst, unsigned long n)
 {
     char digits[24];
     size_t len = 0;
@@ -105,6 +105,6 @@ void cli_environment_put_pid(char **env, pid_t pid)
         char *value = strchr(*env, '=');
 
         if (value && strcmp(value + 1, pid_room) == 0)
-            put_digits(value + 1, (unsigned long)pid);
+            write_digits(value + 1, (unsigned long)pid);
     }
 }

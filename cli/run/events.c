@@ -39,7 +39,7 @@ void cli_event_fini(struct cli_event_log *t)
 
 /* ---- lines for a program ---- */
 
-static void put_name(struct cli_json *j, const char *key, const char *name, size_t max)
+static void put_cut_name(struct cli_json *j, const char *key, const char *name, size_t max)
 {
     size_t len = strlen(name);
 
@@ -54,7 +54,7 @@ static void begin_event(struct cli_json *j, const struct cli_event_log *t,
         cli_json_choose_escaping(j, t->lost_name, strlen(t->lost_name));
     cli_json_text(j, "event", event);
     cli_json_integer(j, "time_ms", cli_wall_clock_ms());
-    put_name(j, "name", t->name, NAME_SHOWN_MAX);
+    put_cut_name(j, "name", t->name, NAME_SHOWN_MAX);
     if (*t->owner)
         cli_json_text(j, "owner", t->owner);
 }
@@ -156,7 +156,7 @@ static void write_loss(const struct cli_event_log *t, enum hf_lost reason)
     begin_event(&j, t, "lost");
     cli_json_text(&j, "reason", reason_word(t, reason));
     if (t->lost_name)
-        put_name(&j, "member", t->lost_name, MEMBER_SHOWN_MAX);
+        put_cut_name(&j, "member", t->lost_name, MEMBER_SHOWN_MAX);
     end_event(&j, t);
 }
 
@@ -167,8 +167,8 @@ void cli_event_set_lost_member(struct cli_event_log *t, const char *name,
     t->server = server;
 }
 
-static void say_lost(const struct cli_event_log *t, enum hf_lost reason,
-                     const char *and_now)
+static void print_loss(const struct cli_event_log *t, enum hf_lost reason,
+                       const char *and_now)
 {
     const char *name = t->lost_name ? t->lost_name : t->name;
     bool is_unreachable = reason == HF_REASON_UNREACHABLE && !t->is_nested;
@@ -188,9 +188,9 @@ void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
 {
     write_loss(t, reason);
     if (on_lost == CLI_LOST_STOP)
-        say_lost(t, reason, "stopping the command");
+        print_loss(t, reason, "stopping the command");
     else if (on_lost == CLI_LOST_WARN)
-        say_lost(t, reason, "the command continues without it");
+        print_loss(t, reason, "the command continues without it");
 }
 
 void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms)
@@ -236,7 +236,7 @@ void cli_event_released(struct cli_event_log *t, hf_status status, const struct 
     begin_event(&j, t, "released");
     cli_json_text(&j, "status", hf_status_name(status));
     if (t->lost_name && status < 0)
-        put_name(&j, "member", t->lost_name, MEMBER_SHOWN_MAX);
+        put_cut_name(&j, "member", t->lost_name, MEMBER_SHOWN_MAX);
     end_event(&j, t);
     if (status == HF_OK && t->is_nested)
         cli_verbose("%s stays held by the outer run", t->quoted);

@@ -29,9 +29,9 @@ struct guard {
     struct cli_process_tree tree;
     int64_t deadline_ms;
     bool has_timer;
-    bool wants_empty;
-    bool is_alone;              /* holdfast is dead */
-    void (*clean_up)(const void *ctx);
+    bool must_report_empty;
+    bool is_holdfast_dead;      /* holdfast is dead */
+    void (*clean_up_files)(const void *ctx);
     const void *ctx;
 };
 
@@ -39,7 +39,7 @@ struct guard {
 
 #ifdef SYS_close_range
 
-static void close_from(unsigned first)
+static void close_fds_from(unsigned first)
 {
     (void)syscall(SYS_close_range, first, ~0u, 0); /* before Linux 5.9 they stay
                                                       open */
@@ -59,27 +59,27 @@ static void close_from(unsigned first)
 
 #endif
 
-static void keep_only(int socket_fd, int command_fd)
+static void keep_only_fds(int socket_fd, int command_fd)
 {
     int high_socket = fcntl(socket_fd, F_DUPFD, 10);
     int high_command = fcntl(command_fd, F_DUPFD, 10);
 
     (void)dup2(high_socket, SOCKET_FD);
     (void)dup2(high_command, COMMAND_FD);
-    close_from(COMMAND_FD + 1);
+    close_fds_from(COMMAND_FD + 1);
 }
 
 /* ---- to holdfast ---- */
 
 /* Sends a message. False: holdfast has died, or has closed the socket. */
-static bool send_word(enum cli_guard_message_kind word, int number)
+static bool send_message_word(enum cli_guard_message_kind word, int number)
 {
-    struct cli_guard_message m = {.word = word, .number = number};
+    struct cli_guard_message m = {.kind = word, .number = number};
 
     return send(SOCKET_FD, &m, sizeof m, MSG_NOSIGNAL) == sizeof m;
 }
 
-static int exec_error(void)
+static int receive_exec_error(void)
 {
     int err = 0;
 
@@ -90,10 +90,10 @@ static int exec_error(void)
 
 static void send_ended(const siginfo_t *info)
 {
-    struct cli_guard_message m = {.word = GUARD_ENDED,
+    struct cli_guard_message m = {.kind = GUARD_ENDED,
                                   .number = info->si_status,
                                   .code = info->si_code,
-                                  .error = exec_error()};
+                                  .error = receive_exec_error()};
 
     (void)send(SOCKET_FD, &m, sizeof m, MSG_NOSIGNAL);
 }
@@ -106,9 +106,9 @@ static void report_if_stopped(const struct guard *g)
 
     memset(&info, 0, sizeof info);
     if (!g->tree.has_ended &&
-        waitid(P_PID, (id_t)g->tree.first, &info, WSTOPPED | WNOHANG) == 0 &&
+        waitid(P_PID, (id_t)g->tree.first_pid, &info, WSTOPPED | WNOHANG) == 0 &&
         info.si_pid != 0)
-        (void)send_word(GUARD_STOPPED, info.si_status);
+        (void)send_message_word(GUARD_STOPPED, info.si_status);
 }
 
 static void reap_and_report(struct guard *g)
@@ -119,11 +119,11 @@ static void reap_and_report(struct guard *g)
         send_ended(&info);
     report_if_stopped(g);
     cli_tree_kill(&g->tree);
-    if (g->tree.has_ended && g->wants_empty && !cli_tree_has_processes(&g->tree)) {
-        g->wants_empty = false;
-        (void)send_word(GUARD_EMPTY, 0);
+    if (g->tree.has_ended && g->must_report_empty && !cli_tree_has_processes(&g->tree)) {
+        g->must_report_empty = false;
+        (void)send_message_word(GUARD_EMPTY, 0);
     }
-    if (g->is_alone && !cli_tree_has_processes(&g->tree))
+    if (g->is_holdfast_dead && !cli_tree_has_processes(&g->tree))
         _exit(EXIT_SUCCESS);
 }
 
@@ -134,13 +134,13 @@ static void signal_group(const struct guard *g, int number)
     int err = cli_tree_signal(&g->tree, number);
 
     if (err != 0 && err != ESRCH) /* the group has just ended */
-        (void)send_word(GUARD_REFUSED, err);
+        (void)send_message_word(GUARD_REFUSED, err);
 }
 
-static void kill_from_now_on(struct guard *g, bool all)
+static void kill_all_from_now_on(struct guard *g, bool all)
 {
-    g->tree.is_killed = true;
-    g->tree.is_all |= all;
+    g->tree.kills_adopted = true;
+    g->tree.includes_other_sessions |= all;
 }
 
 /* ---- the deadline ---- */
@@ -178,8 +178,8 @@ static void kill_if_overdue(struct guard *g)
     if (!is_overdue(g))
         return;
     set_deadline(g, HF_NEVER);
-    (void)send_word(GUARD_OVERDUE, 0);
-    kill_from_now_on(g, true);
+    (void)send_message_word(GUARD_OVERDUE, 0);
+    kill_all_from_now_on(g, true);
     signal_group(g, SIGKILL);
 }
 
@@ -187,20 +187,20 @@ static void kill_if_overdue(struct guard *g)
 
 static void obey_message(struct guard *g, const struct cli_guard_message *m)
 {
-    switch (m->word) {
+    switch (m->kind) {
     case GUARD_SIGNAL:
         signal_group(g, m->number);
         break;
     case GUARD_DRAIN:
-        g->wants_empty = true;
-        g->tree.is_all |= m->number != 0;
+        g->must_report_empty = true;
+        g->tree.includes_other_sessions |= m->number != 0;
         break;
     case GUARD_KILL:
-        kill_from_now_on(g, m->number != 0);
+        kill_all_from_now_on(g, m->number != 0);
         signal_group(g, SIGKILL);
         break;
     case GUARD_DEADLINE:
-        set_deadline(g, m->ms);
+        set_deadline(g, m->deadline_ms);
         break;
     case GUARD_LEAVE:
         _exit(EXIT_SUCCESS);
@@ -217,23 +217,23 @@ static void listen_to_holdfast(struct guard *g)
     while ((n = recv(SOCKET_FD, &m, sizeof m, MSG_DONTWAIT)) == sizeof m)
         obey_message(g, &m);
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
-        kill_from_now_on(g, true);
+        kill_all_from_now_on(g, true);
         reap_and_report(g);
-        g->is_alone = true;
-        g->clean_up(g->ctx); /* it may wait for a file system */
+        g->is_holdfast_dead = true;
+        g->clean_up_files(g->ctx); /* it may wait for a file system */
     }
 }
 
 /* ---- life ---- */
 
-static void on_child(int number)
+static void ignore_child_signal(int number)
 {
     (void)number; /* it is enough that ppoll returns */
 }
 
-static void hear_only_children(sigset_t *mask)
+static void block_all_signals_except_children(sigset_t *mask)
 {
-    struct sigaction child = {.sa_handler = on_child};
+    struct sigaction child = {.sa_handler = ignore_child_signal};
 
     sigfillset(&child.sa_mask);
     (void)sigaction(SIGCHLD, &child, NULL);
@@ -242,17 +242,17 @@ static void hear_only_children(sigset_t *mask)
 }
 
 /* If holdfast is dead, the command never executes. */
-static void let_command_go(const struct guard *g)
+static void let_command_execute(const struct guard *g)
 {
     const char go = 0;
 
-    if (!send_word(GUARD_STARTED, (int)g->tree.first))
+    if (!send_message_word(GUARD_STARTED, (int)g->tree.first_pid))
         _exit(EXIT_FAILURE);
     (void)send(COMMAND_FD, &go, sizeof go, MSG_NOSIGNAL); /* killed already */
 }
 
 /* Until the deadline, without a timer; NULL: there is one, or no deadline. */
-static struct timespec *timeout_of(const struct guard *g, struct timespec *out)
+static struct timespec *poll_timeout_of(const struct guard *g, struct timespec *out)
 {
     int64_t left_ms = g->deadline_ms - hf_clock_ms();
 
@@ -265,10 +265,10 @@ static struct timespec *timeout_of(const struct guard *g, struct timespec *out)
 }
 
 /* A later deadline that has arrived counts. */
-static void take_turn(struct guard *g, const sigset_t *while_waiting)
+static void wait_and_handle_events(struct guard *g, const sigset_t *while_waiting)
 {
     bool is_timed = g->has_timer && g->deadline_ms != HF_NEVER;
-    struct pollfd p[2] = {{.fd = g->is_alone ? -1 : SOCKET_FD,
+    struct pollfd p[2] = {{.fd = g->is_holdfast_dead ? -1 : SOCKET_FD,
                            .events = POLLIN},
                           {.fd = is_timed ? TIMER_FD : -1, .events = POLLIN}};
     struct timespec timeout;
@@ -276,8 +276,8 @@ static void take_turn(struct guard *g, const sigset_t *while_waiting)
     int ready;
 
     reap_and_report(g);
-    ready = ppoll(p, 2, timeout_of(g, &timeout), while_waiting);
-    if (!g->is_alone && ((ready > 0 && p[0].revents) || is_overdue(g)))
+    ready = ppoll(p, 2, poll_timeout_of(g, &timeout), while_waiting);
+    if (!g->is_holdfast_dead && ((ready > 0 && p[0].revents) || is_overdue(g)))
         listen_to_holdfast(g);
     kill_if_overdue(g);
 }
@@ -287,24 +287,24 @@ _Noreturn void cli_guardian_run(int fd,
                                 void (*clean_up)(const void *ctx), const void *ctx,
                                 int64_t deadline_ms)
 {
-    struct guard g = {.clean_up = clean_up, .ctx = ctx};
+    struct guard g = {.clean_up_files = clean_up, .ctx = ctx};
     sigset_t while_waiting;
     int command_fd = -1;
     int err;
 
     (void)setpgid(0, 0); /* so that a KILL for holdfast's group spares us */
     cli_tree_adopt();
-    g.tree.first = start(ctx, &command_fd);
+    g.tree.first_pid = start(ctx, &command_fd);
     err = errno;
-    keep_only(fd, command_fd);
-    if (g.tree.first < 0) {
-        (void)send_word(GUARD_FAILED, err);
+    keep_only_fds(fd, command_fd);
+    if (g.tree.first_pid < 0) {
+        (void)send_message_word(GUARD_FAILED, err);
         _exit(EXIT_FAILURE);
     }
-    hear_only_children(&while_waiting);
+    block_all_signals_except_children(&while_waiting);
     open_timer(&g);
     set_deadline(&g, deadline_ms);
-    let_command_go(&g);
+    let_command_execute(&g);
     for (;;)
-        take_turn(&g, &while_waiting);
+        wait_and_handle_events(&g, &while_waiting);
 }

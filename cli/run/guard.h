@@ -15,8 +15,8 @@
 enum cli_guard_message_kind {
     /* holdfast says */
     GUARD_SIGNAL,               /* number: to the command's group */
-    GUARD_DRAIN,                /* number: is_all (process_tree.h). Say EMPTY */
-    GUARD_KILL,                 /* number: is_all. Also kills later processes */
+    GUARD_DRAIN,                /* number: all_sessions (process_tree.h). Say EMPTY */
+    GUARD_KILL,                 /* number: all_sessions. Also kills later processes */
     GUARD_LEAVE,                /* the rest may live on; exit */
     GUARD_DEADLINE,             /* ms: kill all at that time of hf_clock_ms, if
                                    no other time comes before; HF_NEVER: do not */
@@ -31,11 +31,11 @@ enum cli_guard_message_kind {
     GUARD_EMPTY                 /* once after each DRAIN */
 };
 struct cli_guard_message {
-    enum cli_guard_message_kind word;
+    enum cli_guard_message_kind kind;
     int number;
     int code;
     int error;
-    int64_t ms;
+    int64_t deadline_ms;
 };
 
 /* cli_guardian_run - runs the guardian, in a new process, with all signals blocked.

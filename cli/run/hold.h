@@ -20,13 +20,13 @@
 /* Callbacks, called by hf_loop_dispatch without the loop's lock. `err` lives
  * until they return. */
 struct cli_hold_events {
-    void (*waiting)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
-    void (*acquired)(void *ctx);
-    void (*refused)(void *ctx, hf_status status, const struct hf_error *err);
-    void (*renewed)(void *ctx);
+    void (*on_waiting)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
+    void (*on_acquired)(void *ctx);
+    void (*on_refused)(void *ctx, hf_status status, const struct hf_error *err);
+    void (*on_renewed)(void *ctx);
     /* `lock`: the one that was lost; NULL: an outer run's. */
-    void (*lost)(void *ctx, enum hf_lost reason, const struct hf_lock *lock);
-    void (*released)(void *ctx, hf_status status, const struct hf_error *err);
+    void (*on_lost)(void *ctx, enum hf_lost reason, const struct hf_lock *lock);
+    void (*on_released)(void *ctx, hf_status status, const struct hf_error *err);
 };
 
 struct cli_hold_terms {
@@ -40,7 +40,7 @@ struct cli_hold_kind {
     void (*cancel)(struct cli_hold *h);
     hf_status (*release)(struct cli_hold *h);
     int64_t (*safe_ms)(struct cli_hold *h);
-    void (*turn)(struct cli_hold *h);
+    void (*after_loop_turn)(struct cli_hold *h);
     void (*fini)(struct cli_hold *h);
 };
 
@@ -50,19 +50,19 @@ struct cli_hold {
     void *ctx;
     struct cli_locks *locks;
     struct hf_lock *lock;           /* the first of them */
-    enum hf_lock_kind wanted;       /* its kind */
+    enum hf_lock_kind wanted_kind;  /* its kind */
     int64_t token;                  /* of a fenced lock, while it is held; or 0 */
     char owner[HF_OWNER_TEXT_MAX];  /* as the server has it; "": not held */
 
     /* For a lock of this run. */
-    int64_t number;
+    int64_t owner_number;
 
     /* For the lock of an outer run. */
-    struct hf_lock_info info;       /* being queried */
-    struct cli_hold_terms terms;    /* used if this is not a nested run */
-    struct hf_io notice;            /* HOLDFAST_FD; fd -1: there is none */
-    bool has_notice;                /* seen, and not yet reported */
-    struct cli_proof proof;         /* that the outer run holds it */
+    struct hf_lock_info inspected_info; /* being queried */
+    struct cli_hold_terms terms;        /* used if this is not a nested run */
+    struct hf_io notice_io;             /* HOLDFAST_FD; fd -1: there is none */
+    bool has_unreported_notice;         /* seen, and not yet reported */
+    struct cli_proof proof;             /* that the outer run holds it */
     bool is_proving;
 };
 
@@ -77,9 +77,10 @@ struct cli_hold {
  *                 NULL: no memory.
  * cli_hold_holds  - does as cli_proof_holds, for a hold of our own.
  *
- * cli_hold_acquire - requests the lock. `acquired` or `refused` follows, unless it fails here.
- * cli_hold_cancel  - cancels that. `refused` follows soon, or `acquired`, if that was first.
- * cli_hold_release - releases it. `released` follows, unless it fails here.
+ * cli_hold_acquire - requests the lock. `on_acquired` or `on_refused` follows, unless it fails
+ *   here.
+ * cli_hold_cancel  - cancels that. `on_refused` follows soon, or `on_acquired`, if that was first.
+ * cli_hold_release - releases it. `on_released` follows, unless it fails here.
  * cli_hold_safe_ms - does as hf_lock_safe_ms.
  * cli_hold_after_turn    - reports recorded events. Call it after each hf_loop_dispatch. */
 void cli_hold_init(struct cli_hold *h, struct cli_locks *locks,

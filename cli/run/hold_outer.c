@@ -16,17 +16,17 @@
 #include "cli/base/values.h"
 #include "net/base/error.h"
 
-#define FD_ID_MAX 48   /* device and inode, two 64-bit numbers */
-#define PLACE_MAX (FD_ID_MAX + CLI_PROOF_ADDRESS_MAX)
+#define FD_IDENTITY_MAX 48 /* device and inode, two 64-bit numbers */
+#define PLACE_MAX (FD_IDENTITY_MAX + CLI_PROOF_ADDRESS_MAX)
 
 /* Device and inode of a descriptor. */
-static char *fd_id(char dst[FD_ID_MAX], int fd)
+static char *write_fd_identity(char dst[FD_IDENTITY_MAX], int fd)
 {
     struct stat st;
 
     dst[0] = '\0';
     if (fstat(fd, &st) == 0)
-        (void)snprintf(dst, FD_ID_MAX, "%llu:%llu",
+        (void)snprintf(dst, FD_IDENTITY_MAX, "%llu:%llu",
                        (unsigned long long)st.st_dev,
                        (unsigned long long)st.st_ino);
     return dst;
@@ -40,7 +40,7 @@ static char *fd_id(char dst[FD_ID_MAX], int fd)
 
 /* One run of CLI_ENV_OUTER. Each field is a netstring ("5:hello,"), because a
  * name may have any byte. The innermost run comes first. */
-struct field {
+struct outer_field {
     const char *text;
     size_t len;
 };
@@ -48,11 +48,11 @@ struct field {
 /* PLACE is the id of the notice, "@" and the address of the proof server (proof.h). */
 enum { NAME, OWNER, FD, PLACE, FIELDS };
 
-struct outer {
-    struct field field[FIELDS];
+struct outer_run {
+    struct outer_field fields[FIELDS];
 };
 
-static bool take_field(const char **at, struct field *out)
+static bool parse_field(const char **at, struct outer_field *out)
 {
     size_t len = 0;
     const char *p = *at;
@@ -62,42 +62,42 @@ static bool take_field(const char **at, struct field *out)
     if (p == *at || *p != ':' || strnlen(p + 1, len + 1) <= len ||
         p[1 + len] != ',')
         return false;
-    *out = (struct field){p + 1, len};
+    *out = (struct outer_field){p + 1, len};
     *at = p + 1 + len + 1;
     return true;
 }
 
 /* False: nothing is taken. */
-static bool take_outer(const char **at, struct outer *out)
+static bool parse_outer_run(const char **at, struct outer_run *out)
 {
     const char *p = *at;
 
     for (int i = 0; i < FIELDS; i++)
-        if (!take_field(&p, &out->field[i]))
+        if (!parse_field(&p, &out->fields[i]))
             return false;
-    if (out->field[OWNER].len >= HF_OWNER_TEXT_MAX ||
-        out->field[PLACE].len >= PLACE_MAX || out->field[FD].len >= 12)
+    if (out->fields[OWNER].len >= HF_OWNER_TEXT_MAX ||
+        out->fields[PLACE].len >= PLACE_MAX || out->fields[FD].len >= 12)
         return false;
     *at = p;
     return true;
 }
 
-static char *copy_field(char *dst, const struct field *field)
+static char *copy_field(char *dst, const struct outer_field *field)
 {
     memcpy(dst, field->text, field->len);
     dst[field->len] = '\0';
     return dst;
 }
 
-static bool is_equal(const struct field *field, const char *text, size_t len)
+static bool is_field_equal_to(const struct outer_field *field, const char *text, size_t len)
 {
     return field->len == len && memcmp(field->text, text, len) == 0;
 }
 
 /* Returns the run on that name that holds the lock, else the innermost one. A
  * command that removes HOLDFAST_OWNER is not nested. */
-static bool find_outer(const struct hf_lock *lock, const char *holder,
-                       struct outer *out)
+static bool find_outer_run(const struct hf_lock *lock, const char *holder,
+                           struct outer_run *out)
 {
     const char *owner = getenv(CLI_ENV_OWNER), *at = getenv(CLI_ENV_OUTER);
     size_t len;
@@ -105,59 +105,59 @@ static bool find_outer(const struct hf_lock *lock, const char *holder,
 
     if (!owner || !*owner || !at)
         return false;
-    while (take_outer(&at, out))
-        if (is_equal(&out->field[NAME], name, len) &&
-            (!holder || is_equal(&out->field[OWNER], holder, strlen(holder))))
+    while (parse_outer_run(&at, out))
+        if (is_field_equal_to(&out->fields[NAME], name, len) &&
+            (!holder || is_field_equal_to(&out->fields[OWNER], holder, strlen(holder))))
             return true;
     return false;
 }
 
 /* A list that a program or a forger has changed: it may be about this name. */
-static bool is_broken(void)
+static bool is_outer_list_broken(void)
 {
     const char *owner = getenv(CLI_ENV_OWNER), *at = getenv(CLI_ENV_OUTER);
-    struct outer outer;
+    struct outer_run outer;
 
     if (!owner || !*owner || !at)
         return false;
-    while (*at && take_outer(&at, &outer))
+    while (*at && parse_outer_run(&at, &outer))
         continue;
     return *at != '\0';
 }
 
 bool cli_hold_is_inside(const struct cli_locks *locks)
 {
-    struct outer outer;
+    struct outer_run outer;
 
-    if (is_broken())
+    if (is_outer_list_broken())
         return true;
-    for (size_t i = 0; i < locks->count; i++)
-        if (find_outer(locks->locks[i], NULL, &outer))
+    for (size_t i = 0; i < locks->locks_count; i++)
+        if (find_outer_run(locks->locks[i], NULL, &outer))
             return true;
     return false;
 }
 
 /* Returns how much of the list is kept after a new run is added. */
-static size_t kept_len(const char *list)
+static size_t outer_list_kept_len(const char *list)
 {
-    struct outer outer;
+    struct outer_run outer;
     const char *at = list;
 
-    for (int i = 1; i < OUTER_MAX && take_outer(&at, &outer); i++)
+    for (int i = 1; i < OUTER_MAX && parse_outer_run(&at, &outer); i++)
         continue;
     return (size_t)(at - list);
 }
 
 /* Reads one run with one of its names. Returns the position after it. */
-static char *put_outer(char *d, size_t room, const struct cli_hold *h,
-                       struct hf_lock *lock, int fd, const char *place)
+static char *write_outer_run(char *d, size_t room, const struct cli_hold *h,
+                             struct hf_lock *lock, int fd, const char *place)
 {
     size_t len;
     const char *name = hf_lock_name(lock, &len);
     char digits[12], owner[HF_OWNER_TEXT_MAX];
 
     (void)snprintf(digits, sizeof digits, "%d", fd);
-    (void)hf_lock_owner_text(lock, h->number, owner);
+    (void)hf_lock_owner_text(lock, h->owner_number, owner);
     if (h->locks->quorum)
         *owner = '\0';
     d += snprintf(d, room, "%zu:%s,%zu:%s,%zu:%s,%zu:%s,", len, name,
@@ -169,10 +169,10 @@ static char *put_outer(char *d, size_t room, const struct cli_hold *h,
 /* In a quorum, all members have one name and different owners: none is recorded. */
 static size_t count_names(const struct cli_locks *locks)
 {
-    return locks->quorum ? 1 : locks->count;
+    return locks->quorum ? 1 : locks->locks_count;
 }
 
-static size_t room_for_names(const struct cli_locks *locks)
+static size_t size_of_names(const struct cli_locks *locks)
 {
     size_t room = 0, len;
 
@@ -185,18 +185,18 @@ static size_t room_for_names(const struct cli_locks *locks)
 
 char *cli_hold_new_outer_list(const struct cli_hold *h, int fd, const char *address)
 {
-    char id[FD_ID_MAX], place[PLACE_MAX];
+    char id[FD_IDENTITY_MAX], place[PLACE_MAX];
     const char *before = getenv(CLI_ENV_OUTER);
-    size_t kept = before ? kept_len(before) : 0;
-    size_t room = room_for_names(h->locks) + kept + 1;
+    size_t kept = before ? outer_list_kept_len(before) : 0;
+    size_t room = size_of_names(h->locks) + kept + 1;
     char *list = malloc(room), *d = list;
 
     if (!list)
         return NULL;
-    (void)snprintf(place, sizeof place, "%s@%s", fd_id(id, fd), address);
+    (void)snprintf(place, sizeof place, "%s@%s", write_fd_identity(id, fd), address);
     for (size_t i = 0; i < count_names(h->locks); i++)
-        d = put_outer(d, room - (size_t)(d - list), h, h->locks->locks[i], fd,
-                      place);
+        d = write_outer_run(d, room - (size_t)(d - list), h, h->locks->locks[i], fd,
+                            place);
     (void)snprintf(d, room - (size_t)(d - list), "%.*s", (int)kept,
                    before ? before : "");
     return list;
@@ -206,7 +206,7 @@ char *cli_hold_new_outer_list(const struct cli_hold *h, int fd, const char *addr
 
 /* No process writes to the notice. Data in it is a mistake of another program, not a
  * loss. */
-static bool is_at_end(int fd)
+static bool has_peer_closed(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
 
@@ -214,46 +214,46 @@ static bool is_at_end(int fd)
            !(p.revents & POLLIN);
 }
 
-static void on_notice(struct hf_io *io, int events)
+static void on_notice_closed(struct hf_io *io, int events)
 {
-    struct cli_hold *h = HF_OWNER_OF(io, struct cli_hold, notice);
+    struct cli_hold *h = HF_OWNER_OF(io, struct cli_hold, notice_io);
 
     (void)events;
-    h->has_notice = is_at_end(io->fd);
+    h->has_unreported_notice = has_peer_closed(io->fd);
     hf_loop_unwatch(hf_client_loop(h->locks->clients[0]), io); /* once is enough */
     io->fd = -1;
 }
 
 /* Some programs close unknown descriptors and keep their environment. The
  * number is then free, or of another file, such as make's. */
-static int notice_fd(const struct outer *outer)
+static int notice_fd_of_outer(const struct outer_run *outer)
 {
-    char text[12], place[PLACE_MAX], is[FD_ID_MAX];
+    char text[12], place[PLACE_MAX], is[FD_IDENTITY_MAX];
     int fd;
 
-    if (!cli_number_parse(copy_field(text, &outer->field[FD]), 0, INT_MAX, &fd))
+    if (!cli_number_parse(copy_field(text, &outer->fields[FD]), 0, INT_MAX, &fd))
         return -1;
-    *strchrnul(copy_field(place, &outer->field[PLACE]), '@') = '\0';
-    return *fd_id(is, fd) && strcmp(is, place) == 0 ? fd : -1;
+    *strchrnul(copy_field(place, &outer->fields[PLACE]), '@') = '\0';
+    return *write_fd_identity(is, fd) && strcmp(is, place) == 0 ? fd : -1;
 }
 
 /* Has the outer run neither ended nor noticed a loss? */
-static bool is_at_work(const struct outer *outer)
+static bool is_outer_run_alive(const struct outer_run *outer)
 {
-    int fd = notice_fd(outer);
+    int fd = notice_fd_of_outer(outer);
 
-    return fd >= 0 && !is_at_end(fd);
+    return fd >= 0 && !has_peer_closed(fd);
 }
 
 static void watch_notice(struct cli_hold *h)
 {
     struct hf_loop *loop = hf_client_loop(h->locks->clients[0]);
 
-    h->notice = (struct hf_io){
-        .fd = h->proof.notice_fd, .events = HF_READ, .ready = on_notice};
+    h->notice_io = (struct hf_io){
+        .fd = h->proof.notice_fd, .events = HF_READ, .ready = on_notice_closed};
     hf_loop_lock(loop);
-    if (hf_loop_watch(loop, &h->notice) < 0)
-        h->notice.fd = -1;
+    if (hf_loop_watch(loop, &h->notice_io) < 0)
+        h->notice_io.fd = -1;
     hf_loop_unlock(loop);
 }
 
@@ -262,7 +262,7 @@ static void watch_notice(struct cli_hold *h)
 /* The outer run does not hold the lock on this server, and is running. It has a lock on
  * another server, or will soon detect a loss. In both cases this run may acquire the
  * lock, as any run may. */
-static void become_own(struct cli_hold *h)
+static void acquire_own_lock(struct cli_hold *h)
 {
     hf_status status;
 
@@ -270,8 +270,8 @@ static void become_own(struct cli_hold *h)
     h->kind = &cli_hold_own;
     status = h->kind->acquire(h, &h->terms);
     if (status < 0)
-        h->events->refused(h->ctx, status,
-                           &(struct hf_error){.status = status});
+        h->events->on_refused(h->ctx, status,
+                              &(struct hf_error){.status = status});
 }
 
 static void refuse_not_held(struct cli_hold *h)
@@ -283,12 +283,12 @@ static void refuse_not_held(struct cli_hold *h)
         "lost it; to take the lock independently of that run, unset " CLI_ENV_OWNER
         ": env -u " CLI_ENV_OWNER " holdfast run ...", h->owner);
 
-    h->events->refused(h->ctx, status, &gone);
+    h->events->on_refused(h->ctx, status, &gone);
 }
 
 /* No run can acquire it exclusively while the outer run, which waits for this one,
  * holds it shared. */
-static void refuse_shared(struct cli_hold *h)
+static void refuse_exclusive_in_shared(struct cli_hold *h)
 {
     struct hf_error err;
     hf_status status = hf_error_set(
@@ -296,7 +296,7 @@ static void refuse_shared(struct cli_hold *h)
         "the outer run holds this lock with --shared; a nested run must also use "
         "--shared");
 
-    h->events->refused(h->ctx, status, &err);
+    h->events->on_refused(h->ctx, status, &err);
 }
 
 bool cli_hold_is_innermost(const struct cli_hold *h)
@@ -314,12 +314,12 @@ static void refuse_without_token(struct cli_hold *h)
         "this run has no token of the lock: the outer run took it without --fenced, or "
         "another run is in between");
 
-    h->events->refused(h->ctx, status, &err);
+    h->events->on_refused(h->ctx, status, &err);
 }
 
 /* ---- the token ---- */
 
-static void refuse_token(struct cli_hold *h, const char *text, int64_t token)
+static void refuse_other_token(struct cli_hold *h, const char *text, int64_t token)
 {
     char quoted[CLI_QUOTE_MAX], number[24] = "none";
     struct hf_error err;
@@ -332,11 +332,11 @@ static void refuse_token(struct cli_hold *h, const char *text, int64_t token)
                           "lock, which is %s; has something changed the "
                           "environment?", cli_quote(quoted, text, strlen(text)),
                           number);
-    h->events->refused(h->ctx, status, &err);
+    h->events->on_refused(h->ctx, status, &err);
 }
 
 /* The outer run's number, exactly as it writes it. */
-static bool is_token(const char *text, int64_t token)
+static bool is_token_text(const char *text, int64_t token)
 {
     char number[24];
 
@@ -357,7 +357,7 @@ static void refuse_unproven(struct cli_hold *h)
         "of it, unset " CLI_ENV_OWNER, h->owner);
 
     h->owner[0] = '\0';
-    h->events->refused(h->ctx, status, &err);
+    h->events->on_refused(h->ctx, status, &err);
 }
 
 /* The token is that of the run whose command we are, if that one holds the lock. */
@@ -365,36 +365,36 @@ static void accept_outer_hold(struct cli_hold *h, int64_t token)
 {
     const char *text = cli_hold_is_innermost(h) ? getenv(CLI_ENV_TOKEN) : NULL;
 
-    if (text && *text && !is_token(text, token)) {
+    if (text && *text && !is_token_text(text, token)) {
         h->owner[0] = '\0';
-        refuse_token(h, text, token);
+        refuse_other_token(h, text, token);
         return;
     }
     h->token = text && *text ? token : 0;
-    if ((h->wanted & HF_WITH_TOKEN) && h->token == 0) {
+    if ((h->wanted_kind & HF_WITH_TOKEN) && h->token == 0) {
         h->owner[0] = '\0';
         refuse_without_token(h);
         return;
     }
     watch_notice(h);
-    h->events->acquired(h->ctx);
+    h->events->on_acquired(h->ctx);
 }
 
-static void begin_proof(struct cli_hold *h, const struct outer *outer)
+static void begin_proof(struct cli_hold *h, const struct outer_run *outer)
 {
     char place[PLACE_MAX];
-    const char *address = strchr(copy_field(place, &outer->field[PLACE]), '@');
+    const char *address = strchr(copy_field(place, &outer->fields[PLACE]), '@');
 
-    (void)copy_field(h->owner, &outer->field[OWNER]);
-    if (notice_fd(outer) < 0 || !address || strlen(address + 1) >= CLI_PROOF_ADDRESS_MAX) {
+    (void)copy_field(h->owner, &outer->fields[OWNER]);
+    if (notice_fd_of_outer(outer) < 0 || !address || strlen(address + 1) >= CLI_PROOF_ADDRESS_MAX) {
         refuse_unproven(h);
         return;
     }
     (void)strcpy(h->proof.owner, h->owner);
-    h->proof.name = hf_lock_name(h->lock, &h->proof.len);
+    h->proof.name = hf_lock_name(h->lock, &h->proof.name_len);
     h->is_proving = true;
     cli_proof_begin(&h->proof, hf_client_loop(h->locks->clients[0]), address + 1,
-                    notice_fd(outer));
+                    notice_fd_of_outer(outer));
 }
 
 static void finish_proof(struct cli_hold *h)
@@ -413,33 +413,33 @@ static void finish_proof(struct cli_hold *h)
 }
 
 /* Held by the outer run; with several holders, also by others. */
-static bool is_shared(const struct cli_hold *h)
+static bool is_only_held_shared(const struct cli_hold *h)
 {
-    return h->info.kind == HF_KIND_READ && h->wanted != HF_KIND_READ;
+    return h->inspected_info.kind == HF_KIND_READ && h->wanted_kind != HF_KIND_READ;
 }
 
 static void on_inspected(void *ctx, hf_status status,
                          const struct hf_error *err)
 {
     struct cli_hold *h = ctx;
-    struct outer outer;
+    struct outer_run outer;
 
     if (status < 0) {
-        h->events->refused(h->ctx, status, err);
-    } else if (is_shared(h)) {
-        refuse_shared(h);
-    } else if (h->info.is_locked &&
-               find_outer(h->lock, h->info.holder, &outer)) {
+        h->events->on_refused(h->ctx, status, err);
+    } else if (is_only_held_shared(h)) {
+        refuse_exclusive_in_shared(h);
+    } else if (h->inspected_info.is_locked &&
+               find_outer_run(h->lock, h->inspected_info.holder, &outer)) {
         begin_proof(h, &outer);
-    } else if (find_outer(h->lock, NULL, &outer) && is_at_work(&outer)) {
-        become_own(h);
+    } else if (find_outer_run(h->lock, NULL, &outer) && is_outer_run_alive(&outer)) {
+        acquire_own_lock(h);
     } else {
         refuse_not_held(h);
     }
 }
 
 /* It would wait for the outer run, which waits for it. */
-static hf_status refuse_set(struct cli_hold *h)
+static hf_status refuse_outer_lock_in_set(struct cli_hold *h)
 {
     struct hf_error err;
     hf_status status = hf_error_set(
@@ -447,7 +447,7 @@ static hf_status refuse_set(struct cli_hold *h)
         "an outer run holds one of these locks; --multi and --quorum cannot be nested "
         "in it");
 
-    h->events->refused(h->ctx, status, &err);
+    h->events->on_refused(h->ctx, status, &err);
     return HF_OK;
 }
 
@@ -461,11 +461,11 @@ static hf_status refuse_in_quorum(struct cli_hold *h)
         "an outer run holds this lock with --quorum; a run on one server cannot be "
         "nested in it. To take a lock on another server, unset " CLI_ENV_OWNER);
 
-    h->events->refused(h->ctx, status, &err);
+    h->events->on_refused(h->ctx, status, &err);
     return HF_OK;
 }
 
-static hf_status refuse_broken(struct cli_hold *h)
+static hf_status refuse_broken_list(struct cli_hold *h)
 {
     struct hf_error err;
     hf_status status = hf_error_set(
@@ -474,24 +474,24 @@ static hf_status refuse_broken(struct cli_hold *h)
         "another; to take the lock independently, unset "
         CLI_ENV_OWNER);
 
-    h->events->refused(h->ctx, status, &err);
+    h->events->on_refused(h->ctx, status, &err);
     return HF_OK;
 }
 
 static hf_status outer_acquire(struct cli_hold *h, const struct cli_hold_terms *terms)
 {
-    struct outer outer;
+    struct outer_run outer;
 
-    if (is_broken())
-        return refuse_broken(h);
+    if (is_outer_list_broken())
+        return refuse_broken_list(h);
     if (h->locks->multi || h->locks->quorum)
-        return refuse_set(h);
+        return refuse_outer_lock_in_set(h);
     h->terms = *terms;
-    if (find_outer(h->lock, NULL, &outer)) /* cli_hold_is_inside has found it */
-        (void)copy_field(h->owner, &outer.field[OWNER]);
+    if (find_outer_run(h->lock, NULL, &outer)) /* cli_hold_is_inside has found it */
+        (void)copy_field(h->owner, &outer.fields[OWNER]);
     if (!*h->owner)
         return refuse_in_quorum(h);
-    return hf_lock_inspect_async(h->lock, &h->info, on_inspected, h);
+    return hf_lock_inspect_async(h->lock, &h->inspected_info, on_inspected, h);
 }
 
 /* The query cannot be cancelled. Its reply is ignored. */
@@ -499,12 +499,12 @@ static void outer_cancel(struct cli_hold *h)
 {
     struct hf_error err = {.status = HF_CANCELLED};
 
-    h->events->refused(h->ctx, HF_CANCELLED, &err);
+    h->events->on_refused(h->ctx, HF_CANCELLED, &err);
 }
 
 static hf_status outer_release(struct cli_hold *h)
 {
-    h->events->released(h->ctx, HF_OK, NULL);
+    h->events->on_released(h->ctx, HF_OK, NULL);
     return HF_OK;
 }
 
@@ -512,11 +512,11 @@ static void outer_turn(struct cli_hold *h)
 {
     if (h->is_proving)
         finish_proof(h);
-    if (!h->has_notice)
+    if (!h->has_unreported_notice)
         return;
-    h->has_notice = false;
+    h->has_unreported_notice = false;
     /* Only the outer run knows the reason. */
-    h->events->lost(h->ctx, HF_REASON_DELETED, NULL);
+    h->events->on_lost(h->ctx, HF_REASON_DELETED, NULL);
 }
 
 /* The hold is safe until the notice comes. */
@@ -531,17 +531,17 @@ static void outer_fini(struct cli_hold *h)
     struct hf_loop *loop = hf_client_loop(h->locks->clients[0]);
 
     cli_proof_end(&h->proof);
-    if (h->notice.fd < 0)
+    if (h->notice_io.fd < 0)
         return;
     hf_loop_lock(loop);
-    hf_loop_unwatch(loop, &h->notice);
+    hf_loop_unwatch(loop, &h->notice_io);
     hf_loop_unlock(loop);
-    h->notice.fd = -1;
+    h->notice_io.fd = -1;
 }
 
 const struct cli_hold_kind cli_hold_outer = {.acquire = outer_acquire,
                                              .cancel = outer_cancel,
                                              .release = outer_release,
                                              .safe_ms = outer_safe_ms,
-                                             .turn = outer_turn,
+                                             .after_loop_turn = outer_turn,
                                              .fini = outer_fini};

@@ -19,9 +19,9 @@ void cli_hold_init(struct cli_hold *h, struct cli_locks *locks,
                            .ctx = ctx,
                            .locks = locks,
                            .lock = locks->locks[0],
-                           .wanted = wanted,
-                           .number = hf_owner_new(),
-                           .notice = {.fd = -1},
+                           .wanted_kind = wanted,
+                           .owner_number = hf_owner_new(),
+                           .notice_io = {.fd = -1},
                            .kind = is_inside ? &cli_hold_outer
                                              : &cli_hold_own};
 }
@@ -59,7 +59,7 @@ int64_t cli_hold_safe_ms(struct cli_hold *h)
 
 void cli_hold_after_turn(struct cli_hold *h)
 {
-    h->kind->turn(h);
+    h->kind->after_loop_turn(h);
 }
 
 bool cli_hold_holds(struct cli_hold *h, const char *name, size_t len,
@@ -68,12 +68,12 @@ bool cli_hold_holds(struct cli_hold *h, const char *name, size_t len,
     char text[HF_OWNER_TEXT_MAX];
 
     *token = h->token;
-    for (size_t i = 0; !h->locks->quorum && i < h->locks->count; i++) {
+    for (size_t i = 0; !h->locks->quorum && i < h->locks->locks_count; i++) {
         size_t own_len;
         const char *own = hf_lock_name(h->locks->locks[i], &own_len);
 
         if (own_len == len && memcmp(own, name, len) == 0)
-            return strcmp(hf_lock_owner_text(h->locks->locks[i], h->number, text),
+            return strcmp(hf_lock_owner_text(h->locks->locks[i], h->owner_number, text),
                           owner) == 0 &&
                    h->kind->safe_ms(h) > 0;
     }
@@ -87,7 +87,7 @@ static void on_wait(void *ctx, struct hf_lock *lock,
 {
     struct cli_hold *h = ctx;
 
-    h->events->waiting(h->ctx, lock, info);
+    h->events->on_waiting(h->ctx, lock, info);
 }
 
 static void on_renewed(void *ctx, struct hf_lock *lock, int64_t number)
@@ -96,7 +96,7 @@ static void on_renewed(void *ctx, struct hf_lock *lock, int64_t number)
 
     (void)lock;
     (void)number;
-    h->events->renewed(h->ctx);
+    h->events->on_renewed(h->ctx);
 }
 
 static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
@@ -107,7 +107,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
     (void)number;
     if (reason == HF_REASON_CLOSED)
         return; /* we closed it ourselves */
-    h->events->lost(h->ctx, reason, lock);
+    h->events->on_lost(h->ctx, reason, lock);
 }
 
 static void on_acquired(void *ctx, hf_status status,
@@ -116,12 +116,12 @@ static void on_acquired(void *ctx, hf_status status,
     struct cli_hold *h = ctx;
 
     if (status < 0) {
-        h->events->refused(h->ctx, status, err);
+        h->events->on_refused(h->ctx, status, err);
         return;
     }
-    cli_locks_owner(h->locks, h->number, h->owner);
-    h->token = cli_locks_token(h->locks, h->number);
-    h->events->acquired(h->ctx);
+    cli_locks_owner(h->locks, h->owner_number, h->owner);
+    h->token = cli_locks_token(h->locks, h->owner_number);
+    h->events->on_acquired(h->ctx);
 }
 
 static void on_released(void *ctx, hf_status status,
@@ -129,7 +129,7 @@ static void on_released(void *ctx, hf_status status,
 {
     struct cli_hold *h = ctx;
 
-    h->events->released(h->ctx, status, err);
+    h->events->on_released(h->ctx, status, err);
 }
 
 /* ---- the kind ---- */
@@ -139,7 +139,7 @@ static hf_status own_acquire(struct cli_hold *h, const struct cli_hold_terms *te
     struct hf_acquire_options options;
 
     hf_acquire_options_init(&options);
-    options.owner = h->number;
+    options.owner = h->owner_number;
     options.wait_ms = terms->wait_ms;
     options.lease_ms = terms->lease_ms;
     options.on_wait = on_wait;
@@ -151,17 +151,17 @@ static hf_status own_acquire(struct cli_hold *h, const struct cli_hold_terms *te
 
 static void own_cancel(struct cli_hold *h)
 {
-    cli_locks_cancel(h->locks, h->number);
+    cli_locks_cancel(h->locks, h->owner_number);
 }
 
 static hf_status own_release(struct cli_hold *h)
 {
-    return cli_locks_release(h->locks, h->number, on_released, h);
+    return cli_locks_release(h->locks, h->owner_number, on_released, h);
 }
 
 static int64_t own_safe_ms(struct cli_hold *h)
 {
-    return cli_locks_safe_ms(h->locks, h->number);
+    return cli_locks_safe_ms(h->locks, h->owner_number);
 }
 
 static void own_turn(struct cli_hold *h)
@@ -178,5 +178,5 @@ const struct cli_hold_kind cli_hold_own = {.acquire = own_acquire,
                                            .cancel = own_cancel,
                                            .release = own_release,
                                            .safe_ms = own_safe_ms,
-                                           .turn = own_turn,
+                                           .after_loop_turn = own_turn,
                                            .fini = own_fini};

@@ -31,11 +31,11 @@ static int open_client(struct cli_locks *l, struct hf_loop *loop,
 static int open_member(struct cli_locks *l, const struct cli_run_options *run)
 {
     struct hf_error err = {0};
-    hf_status rc = hf_lock_new_kind(&l->locks[l->count],
-                                    l->clients[l->count], run->kind.kind,
+    hf_status rc = hf_lock_new_kind(&l->locks[l->locks_count],
+                                    l->clients[l->locks_count], run->kind.kind,
                                     run->name, strlen(run->name), &err);
 
-    l->count += rc == HF_OK;
+    l->locks_count += rc == HF_OK;
     return rc < 0 ? cli_fail_status(rc, &err) : CLI_CONTINUE;
 }
 
@@ -53,17 +53,18 @@ static int open_quorum(struct cli_locks *l, struct hf_loop *loop,
             rc = open_member(l, run);
     if (rc != CLI_CONTINUE)
         return rc;
-    status = hf_quorum_new(&l->quorum, l->locks, l->count, &err);
+    status = hf_quorum_new(&l->quorum, l->locks, l->locks_count, &err);
     return status < 0 ? cli_fail_status(status, &err) : CLI_CONTINUE;
 }
 
 static int open_lock(struct cli_locks *l, const struct cli_run_options *run,
                      const char *name)
 {
-    int rc = cli_lock_open_and_classify(&l->locks[l->count], l->clients[0], run->kind.kind, name,
+    int rc = cli_lock_open_and_classify(&l->locks[l->locks_count], l->clients[0], run->kind.kind,
+                                        name,
                                         &l->is_refused_for_now);
 
-    l->count += l->locks[l->count] != NULL;
+    l->locks_count += l->locks[l->locks_count] != NULL;
     return rc;
 }
 
@@ -73,11 +74,11 @@ static int open_multi(struct cli_locks *l, const struct cli_run_options *run)
     int rc = CLI_CONTINUE;
     hf_status status;
 
-    for (size_t i = 0; rc == CLI_CONTINUE && i < run->others_count; i++)
-        rc = open_lock(l, run, run->others[i]);
+    for (size_t i = 0; rc == CLI_CONTINUE && i < run->other_names_count; i++)
+        rc = open_lock(l, run, run->other_names[i]);
     if (rc != CLI_CONTINUE)
         return rc;
-    status = hf_multi_new(&l->multi, l->locks, l->count, &err);
+    status = hf_multi_new(&l->multi, l->locks, l->locks_count, &err);
     return status < 0 ? cli_fail_status(status, &err) : CLI_CONTINUE;
 }
 
@@ -94,7 +95,7 @@ int cli_locks_open(struct cli_locks *l, struct hf_loop *loop,
         rc = open_lock(l, run, run->name);
     if (rc == CLI_CONTINUE)
         rc = cli_kind_make_permits(&run->kind, l->locks[0]);
-    if (rc == CLI_CONTINUE && run->others_count > 0)
+    if (rc == CLI_CONTINUE && run->other_names_count > 0)
         rc = open_multi(l, run);
     return rc;
 }
@@ -115,7 +116,7 @@ void cli_locks_free(struct cli_locks *l)
 {
     hf_multi_free(l->multi);
     hf_quorum_free(l->quorum);
-    for (size_t i = 0; i < l->count; i++)
+    for (size_t i = 0; i < l->locks_count; i++)
         hf_lock_free(l->locks[i]);
     for (size_t i = 0; i < l->clients_count; i++)
         hf_client_free(l->clients[i]);
@@ -123,17 +124,17 @@ void cli_locks_free(struct cli_locks *l)
 
 /* ---- operations ---- */
 
-static void put_line(void *ctx, const char *line)
+static void print_dump_line(void *ctx, const char *line)
 {
     (void)fprintf(ctx, "%s\n", line);
 }
 
-static hf_status dump_all(struct cli_locks *l, FILE *out)
+static hf_status dump_all_clients(struct cli_locks *l, FILE *out)
 {
     hf_status rc = HF_OK;
 
     for (size_t i = 0; rc == HF_OK && i < l->clients_count; i++)
-        rc = hf_client_dump(l->clients[i], put_line, out);
+        rc = hf_client_dump(l->clients[i], print_dump_line, out);
     return rc;
 }
 
@@ -143,7 +144,7 @@ void cli_locks_dump(struct cli_locks *l, const char *path)
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
                   0600);
     FILE *out = fd < 0 ? NULL : fdopen(fd, "a");
-    hf_status rc = out ? dump_all(l, out) : HF_OK;
+    hf_status rc = out ? dump_all_clients(l, out) : HF_OK;
 
     if (rc < 0)
         cli_warn("USR1: %s", hf_status_text(rc));
@@ -230,6 +231,6 @@ void cli_locks_owner(const struct cli_locks *l, int64_t owner,
                      char dst[HF_OWNER_TEXT_MAX])
 {
     *dst = '\0';
-    for (size_t i = 0; *dst == '\0' && i < l->count; i++)
+    for (size_t i = 0; *dst == '\0' && i < l->locks_count; i++)
         (void)hf_lock_owner_text(l->locks[i], owner, dst);
 }

@@ -12,7 +12,7 @@ struct cli_locks {
     struct hf_client *clients[HF_QUORUM_MAX];
     size_t clients_count;
     struct hf_lock *locks[HF_MULTI_MAX];    /* the first one is of NAME */
-    size_t count;
+    size_t locks_count;
     struct hf_multi *multi;     /* NULL: it is none */
     struct hf_quorum *quorum;   /* the same */
     struct hf_cancel cancel;

@@ -21,15 +21,15 @@
 
 struct cli_notify {
     struct hf_loop *loop;       /* NULL: closed */
-    struct hf_io io;            /* the command's end */
+    struct hf_io command_io;    /* the command's end */
     struct hf_timer timer;      /* until a notice is sent again */
     bool is_due;                /* noted in a turn of the loop */
-    int out;                    /* to systemd */
-    char folder[CLI_NOTIFY_PATH_MAX];   /* ours alone */
-    char path[CLI_NOTIFY_PATH_MAX];     /* of the socket in it */
+    int systemd_fd;             /* to systemd */
+    char folder[CLI_NOTIFY_PATH_MAX];      /* ours alone */
+    char socket_path[CLI_NOTIFY_PATH_MAX]; /* of the socket in it */
     /* The notice that is under way. */
-    size_t len;                 /* 0: there is none */
-    char text[CLI_NOTICE_MAX];
+    size_t notice_len;          /* 0: there is none */
+    char notice_text[CLI_NOTICE_MAX];
     size_t fds_count;
     int fds[CLI_NOTICE_FDS_MAX];
 };

@@ -11,23 +11,23 @@
 
 /* ---- the group ---- */
 
-static bool has_group(const struct cli_process_tree *tree)
+static bool has_process_group(const struct cli_process_tree *tree)
 {
     siginfo_t info;
 
     /* 0 would be our own. */
-    return tree->first > 0 && waitid(P_PGID, (id_t)tree->first, &info,
-                                     WEXITED | WNOHANG | WNOWAIT) == 0;
+    return tree->first_pid > 0 && waitid(P_PGID, (id_t)tree->first_pid, &info,
+                                         WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 int cli_tree_signal(const struct cli_process_tree *tree, int signal)
 {
-    if (!has_group(tree))
+    if (!has_process_group(tree))
         return 0;
-    if (kill(-tree->first, signal) < 0)
+    if (kill(-tree->first_pid, signal) < 0)
         return errno; /* EPERM: the whole group runs as another user */
     if (signal == SIGTERM)
-        (void)kill(-tree->first, SIGCONT);
+        (void)kill(-tree->first_pid, SIGCONT);
     return 0;
 }
 
@@ -42,7 +42,7 @@ bool cli_tree_reap(struct cli_process_tree *tree, siginfo_t *info)
         if (waitid(P_ALL, 0, &other, WEXITED | WNOHANG) < 0 ||
             other.si_pid == 0)
             return false;
-        if (other.si_pid == tree->first && !tree->has_ended)
+        if (other.si_pid == tree->first_pid && !tree->has_ended)
             break;
     }
     *info = other;
@@ -69,7 +69,7 @@ void cli_tree_die_with(pid_t parent)
 
 /* ---- children ---- */
 
-#define LIST "/proc/thread-self/children"
+#define CHILDREN_LIST "/proc/thread-self/children"
 
 /* The numbers must be those of our own namespace. */
 static bool is_our_proc(void)
@@ -87,7 +87,7 @@ static bool is_our_proc(void)
 bool cli_tree_proc_lists_children(void)
 {
     char c;
-    int fd = is_our_proc() ? open(LIST, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = is_our_proc() ? open(CHILDREN_LIST, O_RDONLY | O_CLOEXEC) : -1;
     bool has_list;
 
     if (fd < 0)
@@ -127,7 +127,7 @@ static bool visit_numbers(const struct cli_process_tree *tree, visitor *visit,
  * time: each change is a SIGCHLD. */
 static void visit_listed_children(const struct cli_process_tree *tree, visitor *visit)
 {
-    int fd = open(LIST, O_RDONLY | O_CLOEXEC);
+    int fd = open(CHILDREN_LIST, O_RDONLY | O_CLOEXEC);
     char text[2048];
     size_t len = 0;
     ssize_t n;
@@ -169,7 +169,7 @@ static bool visit_range(const struct cli_process_tree *tree, visitor *visit,
 
 /* The number that the kernel gives to a process now; 0: there can be no other. The
  * process sends no SIGCHLD when it ends, which would have us look again. */
-static pid_t newest_pid(void)
+static pid_t create_newest_pid(void)
 {
     siginfo_t info;
     pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
@@ -185,46 +185,46 @@ static pid_t newest_pid(void)
  * between its own and the newest, unless they have gone round since. */
 static bool visit_recent(const struct cli_process_tree *tree, visitor *visit)
 {
-    pid_t newest = newest_pid();
+    pid_t newest = create_newest_pid();
 
-    if (newest >= tree->first)
-        return visit_range(tree, visit, tree->first, newest);
-    return visit_range(tree, visit, tree->first, PID_LIMIT) &&
+    if (newest >= tree->first_pid)
+        return visit_range(tree, visit, tree->first_pid, newest);
+    return visit_range(tree, visit, tree->first_pid, PID_LIMIT) &&
            visit_range(tree, visit, 1, newest);
 }
 
-/* Has the visitor of `each_child` met a child that counts? */
+/* Has the visitor of `visit_children` met a child that counts? */
 static bool has_met;
 
 /* All numbers, which may take seconds, only if a child counts that has none of the
  * recent ones: the numbers have gone round. With daemons that do not count, nothing
  * shows that one is missing. */
-static void each_tried(const struct cli_process_tree *tree, visitor *visit)
+static void visit_tried_children(const struct cli_process_tree *tree, visitor *visit)
 {
     has_met = false;
     if (is_child(P_ALL, 0) && visit_recent(tree, visit) && !has_met &&
-        tree->is_all)
+        tree->includes_other_sessions)
         (void)visit_range(tree, visit, 1, PID_LIMIT);
 }
 
 /* ---- both ways ---- */
 
-static void each_child(const struct cli_process_tree *tree, visitor *visit)
+static void visit_children(const struct cli_process_tree *tree, visitor *visit)
 {
     if (cli_tree_proc_lists_children())
         visit_listed_children(tree, visit);
     else
-        each_tried(tree, visit);
+        visit_tried_children(tree, visit);
 }
 
-static bool is_meant(const struct cli_process_tree *tree, pid_t pid)
+static bool is_process_of_command(const struct cli_process_tree *tree, pid_t pid)
 {
-    return !tree->has_strangers && (tree->is_all || getsid(pid) == getsid(0));
+    return !tree->has_strangers && (tree->includes_other_sessions || getsid(pid) == getsid(0));
 }
 
-static bool kill_one(const struct cli_process_tree *tree, pid_t pid)
+static bool kill_if_of_command(const struct cli_process_tree *tree, pid_t pid)
 {
-    if (!is_meant(tree, pid))
+    if (!is_process_of_command(tree, pid))
         return true;
     has_met = true;
     (void)kill(pid, SIGKILL);
@@ -233,12 +233,12 @@ static bool kill_one(const struct cli_process_tree *tree, pid_t pid)
 
 static void kill_children(const struct cli_process_tree *tree)
 {
-    each_child(tree, kill_one);
+    visit_children(tree, kill_if_of_command);
 }
 
-static bool find_one(const struct cli_process_tree *tree, pid_t pid)
+static bool find_process_of_command(const struct cli_process_tree *tree, pid_t pid)
 {
-    has_met = is_meant(tree, pid);
+    has_met = is_process_of_command(tree, pid);
     return !has_met;
 }
 
@@ -246,9 +246,9 @@ static bool has_children(const struct cli_process_tree *tree)
 {
     if (tree->has_strangers || !is_child(P_ALL, 0))
         return false;
-    has_met = tree->is_all;
+    has_met = tree->includes_other_sessions;
     if (!has_met)
-        each_child(tree, find_one);
+        visit_children(tree, find_process_of_command);
     return has_met;
 }
 
@@ -294,7 +294,7 @@ bool cli_tree_has_strangers(void)
 
 void cli_tree_kill(const struct cli_process_tree *tree)
 {
-    if (!tree->is_killed)
+    if (!tree->kills_adopted)
         return;
     (void)cli_tree_signal(tree, SIGKILL);
     kill_children(tree);
@@ -302,5 +302,5 @@ void cli_tree_kill(const struct cli_process_tree *tree)
 
 bool cli_tree_has_processes(const struct cli_process_tree *tree)
 {
-    return has_group(tree) || has_children(tree); /* we adopted all of it */
+    return has_process_group(tree) || has_children(tree); /* we adopted all of it */
 }

@@ -22,22 +22,22 @@ void cli_tree_die_with(pid_t parent);
 
 /* Which processes count: the group of the command, and all that were adopted in our
  * session (a timeout(1), a job of an interactive shell, a nested run: they have their
- * own groups). With `is_all`, processes with a session of their own also count; without
- * it, such a process is a daemon that has left the command. */
+ * own groups). With `includes_other_sessions`, processes with a session of their own also count;
+ * without it, such a process is a daemon that has left the command. */
 struct cli_process_tree {
-    pid_t first;                /* also the group */
-    bool has_ended;             /* the first process has ended and is reaped */
-    bool is_killed;             /* kill each process that is adopted later */
-    bool is_all;                /* sessions of their own also count */
-    bool has_strangers;         /* some of our children are not the command's:
-                                   only the group counts */
+    pid_t first_pid;              /* also the group */
+    bool has_ended;               /* the first process has ended and is reaped */
+    bool kills_adopted;           /* kill each process that is adopted later */
+    bool includes_other_sessions; /* sessions of their own also count */
+    bool has_strangers;           /* some of our children are not the command's: only the group
+                                     counts */
 };
 
 /* cli_tree_has_strangers - returns whether this process already has children.
  * cli_tree_reap   - reaps processes that have ended. True: the first process was among them, and
  *                   *info has its status.
- * cli_tree_kill   - kills them, if is_killed. The next call finds processes that become children
- *                   by this: call it after each cli_tree_reap.
+ * cli_tree_kill   - kills them, if kills_adopted. The next call finds processes that become
+ *                   children by this: call it after each cli_tree_reap.
  * cli_tree_signal - sends a signal to the group, if one of our children is in it, so that its
  *                   number cannot belong to another group. Returns 0, or errno: no process
  *                   received it.

@@ -20,10 +20,10 @@
 /* A run that is stopped does not reply. */
 #define REPLY_MS 5000
 /* The queue of a socket is short: how soon a request is sent again. */
-#define AGAIN_MS 10
+#define RETRY_MS 10
 
 /* A request: this, and the name. */
-struct request {
+struct proof_request {
     char owner[HF_OWNER_TEXT_MAX];
 };
 
@@ -40,7 +40,7 @@ union fds {
 /* ---- addresses ---- */
 
 /* The kernel chooses five hexadecimal digits (unix(7), "Autobind feature"). */
-static void put_address(char dst[CLI_PROOF_ADDRESS_MAX], int fd)
+static void write_socket_address(char dst[CLI_PROOF_ADDRESS_MAX], int fd)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     socklen_t size = sizeof at;
@@ -68,7 +68,7 @@ static socklen_t read_address(struct sockaddr_un *at, const char *text)
 
 /* ---- the server ---- */
 
-static void on_call(struct hf_io *io, int events)
+static void on_proof_call(struct hf_io *io, int events)
 {
     struct cli_proof_server *server = HF_OWNER_OF(io, struct cli_proof_server, io);
 
@@ -94,11 +94,11 @@ void cli_proof_server_open(struct cli_proof_server *server, struct hf_loop *loop
 {
     *server = (struct cli_proof_server){.loop = loop,
                                         .notice_fd = notice_fd,
-                                        .holds = holds,
+                                        .holds_lock = holds,
                                         .ctx = ctx,
                                         .io = {.fd = open_socket(),
                                                .events = HF_READ,
-                                               .ready = on_call}};
+                                               .ready = on_proof_call}};
     if (server->io.fd < 0)
         return;
     hf_loop_lock(loop);
@@ -108,7 +108,7 @@ void cli_proof_server_open(struct cli_proof_server *server, struct hf_loop *loop
     }
     hf_loop_unlock(loop);
     if (server->io.fd >= 0)
-        put_address(server->address, server->io.fd);
+        write_socket_address(server->address, server->io.fd);
 }
 
 void cli_proof_server_close(struct cli_proof_server *server)
@@ -135,20 +135,20 @@ static bool is_same_pipe(int a, int b)
 static void reply_to_proof(struct cli_proof_server *server, const char *text, size_t len,
                            const int fds[FDS])
 {
-    struct request request;
+    struct proof_request request;
     struct reply_to_proof said = {0};
 
     if (len <= sizeof request || !is_same_pipe(fds[0], server->notice_fd))
         return; /* a stranger: the sockets' end is the reply */
     memcpy(&request, text, sizeof request);
     request.owner[sizeof request.owner - 1] = '\0';
-    said.is_held = server->holds(server->ctx, text + sizeof request,
-                                 len - sizeof request, request.owner, &said.token);
+    said.is_held = server->holds_lock(server->ctx, text + sizeof request,
+                                      len - sizeof request, request.owner, &said.token);
     (void)send(fds[1], &said, sizeof said, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* All that were received, to be closed. Returns how many. */
-static int take_fds(struct msghdr *m, int fds[FDS])
+static int receive_fds(struct msghdr *m, int fds[FDS])
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(m);
     size_t size;
@@ -161,7 +161,7 @@ static int take_fds(struct msghdr *m, int fds[FDS])
 }
 
 /* False: there is no more. */
-static bool take_call(struct cli_proof_server *server, char *text, size_t room)
+static bool receive_call(struct cli_proof_server *server, char *text, size_t room)
 {
     union fds control;
     struct iovec part = {.iov_base = text, .iov_len = room};
@@ -174,7 +174,7 @@ static bool take_call(struct cli_proof_server *server, char *text, size_t room)
 
     if (len < 0)
         return false;
-    count = take_fds(&m, fds);
+    count = receive_fds(&m, fds);
     if (count == FDS && !(m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
         reply_to_proof(server, text, (size_t)len, fds);
     for (int i = 0; i < count; i++)
@@ -184,14 +184,14 @@ static bool take_call(struct cli_proof_server *server, char *text, size_t room)
 
 void cli_proof_server_after_turn(struct cli_proof_server *server)
 {
-    size_t room = sizeof(struct request) + HF_LOCK_NAME_MAX;
+    size_t room = sizeof(struct proof_request) + HF_LOCK_NAME_MAX;
     char *text;
 
     if (!server->has_call || server->io.fd < 0)
         return;
     server->has_call = false;
     text = malloc(room); /* without memory the request is repeated */
-    for (int i = 0; text && i < CALLS_MAX && take_call(server, text, room); i++)
+    for (int i = 0; text && i < CALLS_MAX && receive_call(server, text, room); i++)
         continue;
     free(text);
     hf_loop_lock(server->loop);
@@ -201,7 +201,7 @@ void cli_proof_server_after_turn(struct cli_proof_server *server)
 
 /* ---- the other side ---- */
 
-static void on_reply(struct hf_io *io, int events)
+static void on_proof_reply(struct hf_io *io, int events)
 {
     struct cli_proof *proof = HF_OWNER_OF(io, struct cli_proof, io);
 
@@ -210,7 +210,7 @@ static void on_reply(struct hf_io *io, int events)
     hf_loop_rewatch(proof->loop, io, 0);
 }
 
-static void on_time(struct hf_timer *timer)
+static void on_proof_timer(struct hf_timer *timer)
 {
     HF_OWNER_OF(timer, struct cli_proof, timer)->is_due = true;
 }
@@ -218,11 +218,11 @@ static void on_time(struct hf_timer *timer)
 /* Sends the request. 0 or errno. */
 static int send_proof_request(const struct cli_proof *p, int fd)
 {
-    struct request request = {{0}};
+    struct proof_request request = {{0}};
     union fds control;
     struct sockaddr_un at;
     struct iovec parts[2] = {{.iov_base = &request, .iov_len = sizeof request},
-                             {.iov_base = (void *)p->name, .iov_len = p->len}};
+                             {.iov_base = (void *)p->name, .iov_len = p->name_len}};
     struct msghdr m = {.msg_name = &at,
                        .msg_namelen = read_address(&at, p->address),
                        .msg_iov = parts,
@@ -260,7 +260,7 @@ static bool send_request(struct cli_proof *p)
 
 static void arm_proof_timer(struct cli_proof *p)
 {
-    int64_t again_ms = hf_clock_ms() + AGAIN_MS;
+    int64_t again_ms = hf_clock_ms() + RETRY_MS;
 
     hf_loop_lock(p->loop);
     hf_loop_arm(p->loop, &p->timer,
@@ -286,8 +286,8 @@ void cli_proof_begin(struct cli_proof *p, struct hf_loop *loop, const char *addr
     p->loop = loop;
     p->notice_fd = notice_fd;
     p->until_ms = hf_clock_ms() + REPLY_MS;
-    p->timer.fire = on_time;
-    p->io = (struct hf_io){.fd = -1, .events = HF_READ, .ready = on_reply};
+    p->timer.fire = on_proof_timer;
+    p->io = (struct hf_io){.fd = -1, .events = HF_READ, .ready = on_proof_reply};
     p->is_due = true;
     (void)strcpy(p->address, address);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0)

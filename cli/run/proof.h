@@ -27,7 +27,7 @@ struct cli_proof_server {
     struct hf_io io;            /* fd -1: closed */
     bool has_call;              /* noted in a turn of the loop */
     int notice_fd;              /* our end of the notice; borrowed */
-    cli_proof_holds *holds;
+    cli_proof_holds *holds_lock;
     void *ctx;
     char address[CLI_PROOF_ADDRESS_MAX]; /* "": there is none, and no run inside */
 };
@@ -53,7 +53,7 @@ struct cli_proof {
     char address[CLI_PROOF_ADDRESS_MAX];
     char owner[HF_OWNER_TEXT_MAX];
     const char *name;
-    size_t len;
+    size_t name_len;
 };
 
 /* cli_proof_begin - sends the request to that address: that we have `notice_fd`, for that lock

@@ -17,7 +17,7 @@
 #define BYTES_MAX (16 << 20)
 
 /* Belongs to the thread. */
-struct reader {
+struct file_reader {
     int fd;                     /* the write end of the pipe */
     size_t count;
     char *paths[FILES_MAX];
@@ -45,7 +45,7 @@ static void read_file(const char *path)
     (void)close(fd);
 }
 
-static void reader_free(struct reader *r)
+static void free_reader(struct file_reader *r)
 {
     for (size_t i = 0; i < r->count; i++)
         free(r->paths[i]);
@@ -53,41 +53,41 @@ static void reader_free(struct reader *r)
     free(r);
 }
 
-static void *read_all(void *ctx)
+static void *read_all_files(void *ctx)
 {
-    struct reader *r = ctx;
+    struct file_reader *r = ctx;
 
     for (size_t i = 0; i < r->count; i++)
         read_file(r->paths[i]);
     (void)!write(r->fd, "", 1); /* a forked process may keep the pipe open */
-    reader_free(r);
+    free_reader(r);
     return NULL;
 }
 
-static bool start_thread(struct reader *r)
+static bool start_thread(struct file_reader *r)
 {
     pthread_t thread;
 
-    return hf_thread_start(&thread, read_all, r, NULL) == 0 && pthread_detach(thread) == 0;
+    return hf_thread_start(&thread, read_all_files, r, NULL) == 0 && pthread_detach(thread) == 0;
 }
 
 /* ---- the session ---- */
 
 static void add_file(void *ctx, const char *path)
 {
-    struct reader *r = ctx;
+    struct file_reader *r = ctx;
     char *copy = r->count < FILES_MAX ? strdup(path) : NULL;
 
     if (copy)
         r->paths[r->count++] = copy;
 }
 
-static void on_read(struct hf_io *io, int events)
+static void on_files_read(struct hf_io *io, int events)
 {
     struct cli_reload *reload = HF_OWNER_OF(io, struct cli_reload, io);
 
     (void)events;
-    reload->is_read = true;
+    reload->are_files_read = true;
     hf_loop_rewatch(reload->loop, io, 0); /* until it is handled */
 }
 
@@ -95,8 +95,8 @@ static bool watch_pipe(struct cli_reload *reload, struct hf_loop *loop, int fd)
 {
     hf_status rc;
 
-    reload->is_read = false;
-    reload->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_read};
+    reload->are_files_read = false;
+    reload->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_files_read};
     hf_loop_lock(loop);
     rc = hf_loop_watch(loop, &reload->io);
     hf_loop_unlock(loop);
@@ -105,23 +105,24 @@ static bool watch_pipe(struct cli_reload *reload, struct hf_loop *loop, int fd)
 }
 
 /* Takes `r`. */
-static bool start_reader_thread(struct cli_reload *reload, struct hf_loop *loop, struct reader *r)
+static bool start_reader_thread(struct cli_reload *reload, struct hf_loop *loop,
+                                struct file_reader *r)
 {
     int ends[2];
 
     if (r->count == 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-        reader_free(r);
+        free_reader(r);
         return false;
     }
     r->fd = ends[1];
     if (!watch_pipe(reload, loop, ends[0])) {
         (void)close(ends[0]);
-        reader_free(r);
+        free_reader(r);
         return false;
     }
     if (start_thread(r))
         return true;
-    reader_free(r);
+    free_reader(r);
     cli_reload_close(reload);
     return false;
 }
@@ -129,7 +130,7 @@ static bool start_reader_thread(struct cli_reload *reload, struct hf_loop *loop,
 bool cli_reload_begin(struct cli_reload *reload, struct hf_loop *loop,
                       const struct cli_common *common)
 {
-    struct reader *r;
+    struct file_reader *r;
 
     if (reload->loop) {
         cli_warn("HUP: the TLS files are still being read; connections use them as they "
@@ -146,7 +147,7 @@ bool cli_reload_begin(struct cli_reload *reload, struct hf_loop *loop,
 
 bool cli_reload_after_turn(struct cli_reload *reload)
 {
-    if (!reload->loop || !reload->is_read)
+    if (!reload->loop || !reload->are_files_read)
         return false;
     cli_reload_close(reload);
     return true;

@@ -12,7 +12,7 @@
 struct cli_reload {
     struct hf_loop *loop;       /* NULL: no thread reads */
     struct hf_io io;            /* a pipe to which the thread writes a byte at its end */
-    bool is_read;               /* that byte has arrived */
+    bool are_files_read;        /* that byte has arrived */
 };
 
 /* cli_reload_begin - begins to read all files that the options and URLs name. False: there are

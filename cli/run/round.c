@@ -21,7 +21,7 @@
 #define LINGER_MS 1000
 /* After a release without a reply: enough for the members of a multi-lock, which are
  * released one after the other. */
-#define HASTY_MS 200
+#define SHORT_TIME_MS 200
 /* After a signal, of its limit: for our last lines. */
 #define LAST_LINES_MS 10
 
@@ -33,7 +33,7 @@ static void on_waiting(void *ctx, struct hf_lock *lock, const struct hf_lock_inf
 {
     struct cli_session *run = ctx;
 
-    cli_wait_report_begin(&run->waiting, cli_locks_client(&run->locks, lock), lock, info);
+    cli_wait_report_begin(&run->wait_report, cli_locks_client(&run->locks, lock), lock, info);
 }
 
 static void report_waiting(void *ctx, const struct cli_wait_report *w)
@@ -47,7 +47,7 @@ static void on_acquired(void *ctx)
 {
     struct cli_session *run = ctx;
 
-    cli_wait_report_end(&run->waiting);
+    cli_wait_report_end(&run->wait_report);
     handle_signals(run); /* earlier signals are not for the command */
     if (run->state.state == CLI_RUN_DONE)
         return; /* a nested run that was told to end by the outer run */
@@ -57,7 +57,8 @@ static void on_acquired(void *ctx)
 }
 
 /* NULL: it is the only lock, or no single one failed. */
-static struct hf_lock *failed_member(const struct cli_session *run, const struct hf_error *err)
+static struct hf_lock *failed_member_of_multi(const struct cli_session *run,
+                                              const struct hf_error *err)
 {
     return run->locks.multi && err && err->member > 0
                ? hf_multi_member(run->locks.multi, (size_t)err->member - 1)
@@ -66,7 +67,7 @@ static struct hf_lock *failed_member(const struct cli_session *run, const struct
 
 static struct hf_lock *refused_lock(const struct cli_session *run, const struct hf_error *err)
 {
-    struct hf_lock *member = failed_member(run, err);
+    struct hf_lock *member = failed_member_of_multi(run, err);
 
     return member ? member : run->locks.locks[0];
 }
@@ -75,12 +76,13 @@ static void on_refused(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct cli_session *run = ctx;
 
-    cli_wait_report_end(&run->waiting);
+    cli_wait_report_end(&run->wait_report);
     if (run->state.state == CLI_RUN_DONE)
         return; /* a nested run's late answer */
-    run->is_temporary = err && err->is_temporary;
+    run->was_refused_temporarily = err && err->is_temporary;
     if (status == HF_TIMEOUT && !run->locks.quorum)
-        cli_wait_report_refused(run->locks.clients[0], refused_lock(run, err), &run->waiting, err);
+        cli_wait_report_refused(run->locks.clients[0], refused_lock(run, err), &run->wait_report,
+                                err);
     else
         cli_event_refused(&run->log, status, err);
     cli_session_handle_number_event(run, CLI_EV_REFUSED, status);
@@ -112,25 +114,25 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 
     if (run->state.state == CLI_RUN_DONE)
         return; /* no reply was awaited, and that was reported */
-    member = failed_member(run, err);
+    member = failed_member_of_multi(run, err);
     cli_event_released(&run->log, status, err, member ? hf_lock_name(member, NULL) : NULL,
                        run->state.is_lost);
     cli_session_handle_number_event(run, CLI_EV_RELEASED, status);
 }
 
-static const struct cli_hold_events hold_events = {.waiting = on_waiting,
-                                                   .acquired = on_acquired,
-                                                   .refused = on_refused,
-                                                   .renewed = on_renewed,
-                                                   .lost = on_lost,
-                                                   .released = on_released};
+static const struct cli_hold_events hold_events = {.on_waiting = on_waiting,
+                                                   .on_acquired = on_acquired,
+                                                   .on_refused = on_refused,
+                                                   .on_renewed = on_renewed,
+                                                   .on_lost = on_lost,
+                                                   .on_released = on_released};
 
 /* ---- news of the command ---- */
 
 /* A command that stopped because it needs the terminal gets it, if this process has it.
  * Otherwise this process also stops, if there is a terminal from which it can be
  * continued. */
-static void command_stopped(struct cli_session *run, int signal)
+static void handle_stopped_command(struct cli_session *run, int signal)
 {
     bool wants_tty = signal == SIGTTIN || signal == SIGTTOU;
 
@@ -154,8 +156,8 @@ static const char *advice_on_builtin(const char *program)
                                 : "";
 }
 
-static void command_ended(struct cli_session *run,
-                          const struct cli_child_report *report)
+static void handle_ended_command(struct cli_session *run,
+                                 const struct cli_child_report *report)
 {
     run->cannot_run = report->exec_error != 0;
     if (run->cannot_run)
@@ -163,16 +165,17 @@ static void command_ended(struct cli_session *run,
                        hf_errno_text(report->exec_error),
                        advice_on_builtin(run->options->argv[0]));
     else
-        cli_event_exit(&run->log, report->number, report->by_signal);
+        cli_event_exit(&run->log, report->number, report->ended_by_signal);
     cli_session_handle_event(run, (struct cli_run_event){.kind = CLI_EV_ENDED,
                                                          .number = report->number,
-                                                         .by_signal = report->by_signal,
-                                                         .had_tty = run->tty.is_given});
+                                                         .ended_by_signal = report->ended_by_signal,
+                                                         .had_terminal =
+                                                             run->tty.is_given_to_command});
 }
 
 /* A setuid command survives its guardian, and cannot be killed. Its pid is its own until
  * we reap it, also if we have not adopted it yet; one that has ended may be reaped. */
-static bool command_survives(const struct cli_session *run)
+static bool does_command_survive(const struct cli_session *run)
 {
     return cli_tree_signal(&run->child.tree, SIGKILL) == EPERM ||
            (run->state.state != CLI_RUN_DRAINING && kill(run->child.pid, SIGKILL) < 0 &&
@@ -181,10 +184,10 @@ static bool command_survives(const struct cli_session *run)
 
 /* The guardian was killed, and the system killed the command with it; but not one
  * that has become another user's. */
-static void command_is_unguarded(struct cli_session *run)
+static void handle_dead_guardian(struct cli_session *run)
 {
     cli_session_unwatch_guardian(run);
-    if (command_survives(run))
+    if (does_command_survive(run))
         (void)cli_fail("the command's guardian was killed, and the command cannot be "
                        "signalled: %s; it runs on", strerror(EPERM));
     else
@@ -207,15 +210,15 @@ static void handle_command_news(struct cli_session *run)
 
     while ((report = cli_child_next_news(&run->child)).news != CLI_CHILD_NONE) {
         if (report.news == CLI_CHILD_STOPPED)
-            command_stopped(run, report.number);
+            handle_stopped_command(run, report.number);
         else if (report.news == CLI_CHILD_REFUSED)
             report_refusal(run, report.number);
         else if (report.news == CLI_CHILD_OVERDUE)
             cli_session_handle_number_event(run, CLI_EV_OVERDUE, 0);
         else if (report.news == CLI_CHILD_ENDED)
-            command_ended(run, &report);
+            handle_ended_command(run, &report);
         else if (report.news == CLI_CHILD_UNGUARDED)
-            command_is_unguarded(run);
+            handle_dead_guardian(run);
         else
             cli_session_handle_number_event(run, CLI_EV_EMPTY, 0);
     }
@@ -223,7 +226,7 @@ static void handle_command_news(struct cli_session *run)
 
 /* ---- turns ---- */
 
-static void on_signal(struct hf_io *io, int events)
+static void on_signal_readable(struct hf_io *io, int events)
 {
     struct cli_session *run = HF_OWNER_OF(io, struct cli_session, signal_io);
 
@@ -232,9 +235,9 @@ static void on_signal(struct hf_io *io, int events)
     hf_loop_rewatch(run->loop, io, 0); /* until it is handled */
 }
 
-static void on_time(struct hf_timer *timer)
+static void on_session_timer(struct hf_timer *timer)
 {
-    HF_OWNER_OF(timer, struct cli_session, timer)->is_due = true;
+    HF_OWNER_OF(timer, struct cli_session, timer)->is_timer_due = true;
 }
 
 /* HUP means "read your files again" where it does not end us: to a service, and to the
@@ -268,13 +271,13 @@ static void handle_signals(struct cli_session *run)
     hf_loop_unlock(run->loop);
 }
 
-static void take_turn(struct cli_session *run)
+static void run_loop_turn(struct cli_session *run)
 {
     hf_loop_dispatch(run->loop, -1);
     if (run->has_signal)
         handle_signals(run);
-    if (run->has_guard_news) {
-        run->has_guard_news = false;
+    if (run->has_guardian_news) {
+        run->has_guardian_news = false;
         handle_command_news(run);
         cli_session_watch_guardian(run);
     }
@@ -284,8 +287,8 @@ static void take_turn(struct cli_session *run)
     if (cli_reload_after_turn(&run->reload))
         cli_locks_reload(&run->locks);
     cli_hold_after_turn(&run->hold);
-    if (run->is_due) {
-        run->is_due = false;
+    if (run->is_timer_due) {
+        run->is_timer_due = false;
         cli_session_handle_number_event(run, CLI_EV_TIME, 0);
     }
 }
@@ -325,7 +328,7 @@ static int open_locks(struct cli_session *run, const struct cli_common *common)
     cli_report_flush();
     cli_signals_end_at_once(true);
     rc = cli_locks_open(&run->locks, run->loop, run->options, common);
-    run->is_temporary = run->locks.is_refused_for_now;
+    run->was_refused_temporarily = run->locks.is_refused_for_now;
     cli_signals_end_at_once(false);
     return rc;
 }
@@ -337,7 +340,7 @@ static void prepare_last_words(struct cli_session *run)
                    "TTL expires\n", run->log.quoted);
 }
 
-static int open_all(struct cli_session *run, const struct cli_common *common)
+static int open_session(struct cli_session *run, const struct cli_common *common)
 {
     int rc = cli_session_open_notice(run);
 
@@ -349,9 +352,9 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
         rc = open_locks(run, common);
     if (rc != CLI_CONTINUE)
         return rc;
-    cli_wait_report_init(&run->waiting, run->loop, cli_label_is_enabled(common));
-    run->waiting.report = report_waiting;
-    run->waiting.ctx = run;
+    cli_wait_report_init(&run->wait_report, run->loop, cli_label_is_enabled(common));
+    run->wait_report.report = report_waiting;
+    run->wait_report.ctx = run;
     cli_hold_init(&run->hold, &run->locks, run->options->kind.kind,
                   &hold_events, run);
     cli_event_init(&run->log, run->options->status_fd, run->options->name,
@@ -366,7 +369,7 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
 }
 
 /* Closes a session that may be half open. */
-static void close_all(struct cli_session *run)
+static void close_session(struct cli_session *run)
 {
     cli_proof_server_close(&run->proof_server);
     cli_notify_close(&run->notify);
@@ -377,7 +380,7 @@ static void close_all(struct cli_session *run)
     cli_event_fini(&run->log);
     cli_metrics_detach(run->options->metrics);
     cli_locks_free(&run->locks);
-    cli_wait_report_end(&run->waiting);
+    cli_wait_report_end(&run->wait_report);
     if (run->loop) {
         cli_session_unwatch_guardian(run);
         hf_loop_lock(run->loop);
@@ -389,26 +392,26 @@ static void close_all(struct cli_session *run)
     hf_loop_free(run->loop);
 }
 
-static int64_t linger_ms(const struct cli_run *state)
+static int64_t time_to_wait_at_close_ms(const struct cli_run *state)
 {
-    int64_t left_ms = state->end_by_ms - hf_clock_ms();
+    int64_t left_ms = state->leave_by_ms - hf_clock_ms();
 
-    if (state->end_signal != 0)
+    if (state->leave_signal != 0)
         return left_ms > LAST_LINES_MS ? left_ms : LAST_LINES_MS;
-    return state->skips_waiting ? HASTY_MS : LINGER_MS;
+    return state->skips_waiting ? SHORT_TIME_MS : LINGER_MS;
 }
 
 /* What a command had is released, or was reported (CLI_DO_REPORT_UNRELEASED). */
 static void close_locks(struct cli_session *run)
 {
-    hf_status rc = cli_locks_close(&run->locks, linger_ms(&run->state));
+    hf_status rc = cli_locks_close(&run->locks, time_to_wait_at_close_ms(&run->state));
 
     if (rc < 0 && !run->state.has_run)
         cli_warn("%s: %s may stay locked until its TTL expires", cli_close_reason(rc),
                  run->log.quoted);
 }
 
-static int run_opened(struct cli_session *run)
+static int run_opened_session(struct cli_session *run)
 {
     struct cli_hold_terms terms = {.wait_ms = run->options->wait_ms,
                                .lease_ms = run->options->lease_ms};
@@ -423,19 +426,19 @@ static int run_opened(struct cli_session *run)
         return cli_fail("cannot request the lock: %s", hf_status_text(rc));
     cli_session_handle_number_event(run, CLI_EV_TIME, 0); /* the first beat */
     while (run->state.state != CLI_RUN_DONE)
-        take_turn(run);
+        run_loop_turn(run);
     close_locks(run);
     if (run->state.has_run)
-        cli_metrics_note_end(run->options->metrics, run->state.code);
-    return run->state.code;
+        cli_metrics_note_end(run->options->metrics, run->state.exit_code);
+    return run->state.exit_code;
 }
 
 #define BIT(signal) (UINT64_C(1) << (signal))
 
-static bool is_told(const struct cli_run *state)
+static bool was_told_to_end(const struct cli_run *state)
 {
     return state->end_by_signal != 0 ||
-           (state->told & (BIT(SIGTERM) | BIT(SIGINT) | BIT(SIGQUIT))) != 0;
+           (state->forwarded_signals & (BIT(SIGTERM) | BIT(SIGINT) | BIT(SIGQUIT))) != 0;
 }
 
 struct cli_round cli_round_run(const struct cli_run_options *options,
@@ -445,32 +448,32 @@ struct cli_round cli_round_run(const struct cli_run_options *options,
     struct cli_session run = {
         .options = options,
         .common = common,
-        .signal_io = {.fd = -1, .events = HF_READ, .ready = on_signal},
-        .timer = {.fire = on_time},
-        .child = {.fd = -1},
-        .guard_io = {.fd = -1},
+        .signal_io = {.fd = -1, .events = HF_READ, .ready = on_signal_readable},
+        .timer = {.fire = on_session_timer},
+        .child = {.guardian_fd = -1},
+        .guardian_io = {.fd = -1},
         .proof_server = {.io = {.fd = -1}},
         .tty = {.fd = -1},
         .log = {.status = {.fd = -1, .own_fd = -1}},
-        .notice = {-1, -1}};
+        .notice_pipe = {-1, -1}};
     int rc;
 
     cli_run_init(&run.state, &rules);
-    rc = open_all(&run, common);
+    rc = open_session(&run, common);
     if (rc == CLI_CONTINUE)
-        rc = run_opened(&run);
-    close_all(&run);
+        rc = run_opened_session(&run);
+    close_session(&run);
     cli_signals_record_stop(false);
-    return (struct cli_round){.code = rc,
+    return (struct cli_round){.exit_code = rc,
                               .has_run = run.state.has_run,
                               .cannot_run = run.cannot_run,
-                              .is_temporary = run.is_temporary,
-                              .is_told = is_told(&run.state),
+                              .was_refused_temporarily = run.was_refused_temporarily,
+                              .was_ended_by_signal = was_told_to_end(&run.state),
                               .late_signal = run.state.late_signal,
-                              .is_cut = run.state.is_cut,
+                              .was_release_wait_cut = run.state.was_release_wait_cut,
                               .is_hung_up_late = run.is_hung_up_late,
                               .end_by_signal = run.state.end_by_signal,
-                              .ends_group = run.state.ends_group};
+                              .must_group_end = run.state.must_group_end};
 }
 
 /* What ended the command, its start, or the wait for its release. 0: none. After the
@@ -478,8 +481,8 @@ struct cli_round cli_round_run(const struct cli_run_options *options,
  * lost lock and of --max-hold. */
 static int ending_signal(const struct cli_round *last)
 {
-    bool is_ours = last->code == CLI_EXIT_LOST || last->code == CLI_EXIT_MAX_HOLD;
-    bool is_late = last->code == CLI_EXIT_ERROR || (last->is_cut && !is_ours);
+    bool is_ours = last->exit_code == CLI_EXIT_LOST || last->exit_code == CLI_EXIT_MAX_HOLD;
+    bool is_late = last->exit_code == CLI_EXIT_ERROR || (last->was_release_wait_cut && !is_ours);
 
     return last->end_by_signal == 0 && is_late ? last->late_signal : last->end_by_signal;
 }
@@ -521,6 +524,6 @@ int cli_round_main(struct cli_args *args, struct cli_common *common,
     signal = ending_signal(&last);
     cli_report_flush_last(signal || last.late_signal ? LAST_LINES_MS : LINGER_MS);
     if (signal != 0)
-        cli_signals_die(signal, last.ends_group);
-    return last.code;
+        cli_signals_die(signal, last.must_group_end);
+    return last.exit_code;
 }

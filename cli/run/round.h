@@ -7,17 +7,17 @@
 #include "cli/run/run_options.h"
 
 struct cli_round {
-    int code;                   /* the exit code, if this is the last one */
-    bool has_run;               /* the lock was ours, and the command started */
-    bool is_temporary;          /* the server refused the lock for now */
-    bool cannot_run;            /* the command could not be executed */
-    bool is_told;               /* TERM, INT or QUIT ended it */
-    int late_signal;            /* state.h */
-    bool is_hung_up_late;       /* SIGHUP arrived after the command had ended: the next
-                                   round begins at once */
-    bool is_cut;                /* state.h */
-    int end_by_signal;          /* state.h */
-    bool ends_group;
+    int exit_code;                /* the exit code, if this is the last one */
+    bool has_run;                 /* the lock was ours, and the command started */
+    bool was_refused_temporarily; /* the server refused the lock for now */
+    bool cannot_run;              /* the command could not be executed */
+    bool was_ended_by_signal;     /* TERM, INT or QUIT ended it */
+    int late_signal;              /* state.h */
+    bool is_hung_up_late;         /* SIGHUP arrived after the command had ended: the next round
+                                     begins at once */
+    bool was_release_wait_cut;    /* state.h */
+    int end_by_signal;            /* state.h */
+    bool must_group_end;
 };
 
 /* cli_round_run - runs one round, and reports its errors. From the first round on, signals are

@@ -21,7 +21,7 @@
 #define REST_MS 1000
 
 /* Options that run and elect share. */
-#define HELP_OF_BOTH \
+#define HELP_OF_RUN_AND_ELECT \
     "  --on-lost WHAT       when the lock is lost: stop COMMAND (default), warn\n" \
     "                       or ignore\n" \
     "  --lost-signal SIG    signal that stops COMMAND; default TERM\n" \
@@ -65,7 +65,7 @@ const char cli_run_help[] =
     "                       earlier\n"
     "  -k, --kill-after D   time between the stop signal and KILL; default 5s;\n"
     "                       when the lock is lost, at most half the TTL or lease\n"
-    HELP_OF_BOTH
+    HELP_OF_RUN_AND_ELECT
     "Exit code: that of COMMAND; 128 + N if signal N ended it; 75 lock not\n"
     "acquired; 122 lock lost, COMMAND stopped; 124 --max-hold reached; 125 error\n"
     "of holdfast; 126 COMMAND cannot be executed; 127 COMMAND not found.\n";
@@ -90,7 +90,7 @@ const char cli_elect_help[] =
     "  --max-hold D         stop COMMAND after D, so that others can lead\n"
     "  -k, --kill-after D   time between the stop signal and KILL; default 5s;\n"
     "                       when the lock is lost, at most half the TTL\n"
-    HELP_OF_BOTH
+    HELP_OF_RUN_AND_ELECT
     "TERM, INT and QUIT end elect: COMMAND gets the signal, and the lock is\n"
     "released when COMMAND has ended. On HUP, elect reads the TLS files again, and\n"
     "COMMAND gets the signal. On a terminal, HUP ends elect while COMMAND does not\n"
@@ -174,8 +174,8 @@ static const struct cli_option shared_options[] = {
 
 /* ---- one option ---- */
 
-static int take_on_lost(struct cli_run_options *run,
-                        const struct cli_args *args, const char *value)
+static int set_on_lost(struct cli_run_options *run,
+                       const struct cli_args *args, const char *value)
 {
     static const char *const words[] = {[CLI_LOST_STOP] = "stop",
                                         [CLI_LOST_WARN] = "warn",
@@ -190,21 +190,21 @@ static int take_on_lost(struct cli_run_options *run,
     return cli_usage(args, "--on-lost '%s': write stop, warn or ignore", value);
 }
 
-static int take_other(struct cli_run_options *run, const struct cli_args *args,
-                      const char *name)
+static int add_other_name(struct cli_run_options *run, const struct cli_args *args,
+                          const char *name)
 {
     if (!*name)
         return cli_usage(args, "--multi: NAME is empty");
-    if (run->others_count == HF_MULTI_MAX - 1)
+    if (run->other_names_count == HF_MULTI_MAX - 1)
         return cli_usage(args, "--multi: at most %d locks",
                          HF_MULTI_MAX);
-    run->others[run->others_count++] = name;
+    run->other_names[run->other_names_count++] = name;
     return CLI_CONTINUE;
 }
 
 /* Looks before we open anything that could get the number. */
-static int take_status_fd(struct cli_run_options *run,
-                          const struct cli_args *args, const char *value)
+static int set_status_fd(struct cli_run_options *run,
+                         const struct cli_args *args, const char *value)
 {
     int rc = cli_take_number(args, "--status-fd", value, 0, INT_MAX,
                              &run->status_fd);
@@ -218,7 +218,7 @@ static int take_status_fd(struct cli_run_options *run,
     return rc;
 }
 
-static int take_shell_command(struct cli_run_options *run, char *string)
+static int set_shell_command(struct cli_run_options *run, char *string)
 {
     const char *shell = getenv("SHELL");
 
@@ -239,8 +239,8 @@ static int refuse_for_elect(const struct cli_args *args, int id)
                            "candidate waits until it leads; 'holdfast run' accepts them");
 }
 
-static int take_own(struct cli_run_options *run, const struct cli_args *args,
-                    int id, char *value)
+static int set_own_option(struct cli_run_options *run, const struct cli_args *args,
+                          int id, char *value)
 {
     switch (id) {
     case NONBLOCK:
@@ -251,9 +251,9 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
     case CONFLICT:
         return cli_take_number(args, "-E", value, 0, 255, &run->conflict_code);
     case COMMAND:
-        return take_shell_command(run, value);
+        return set_shell_command(run, value);
     case MULTI:
-        return take_other(run, args, value);
+        return add_other_name(run, args, value);
     case QUORUM:
         run->is_quorum = true;
         return CLI_CONTINUE;
@@ -276,12 +276,12 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
         return cli_take_duration(args, "--kill-after", value, 0,
                                  &run->kill_after_ms);
     case ON_LOST:
-        return take_on_lost(run, args, value);
+        return set_on_lost(run, args, value);
     case LOST_SIGNAL:
         return cli_take_signal(args, "--lost-signal", value,
                                &run->lost_signal);
     case STATUS_FD:
-        return take_status_fd(run, args, value);
+        return set_status_fd(run, args, value);
     case DUMP:
         run->dump_path = value;
         return CLI_CONTINUE;
@@ -319,13 +319,13 @@ static int take_option(struct cli_run_options *run, const struct cli_args *args,
         return cli_metrics_take_option(&run->metrics_options, args, id, value);
     if (id >= CLI_KIND_OPTION)
         return cli_kind_take_option(&run->kind, args, id, value);
-    return take_own(run, args, id, value);
+    return set_own_option(run, args, id, value);
 }
 
 /* Takes options up to NAME. CLI_CONTINUE: NAME is taken, or there is none. */
-static int take_options(struct cli_run_options *run, struct cli_args *args,
-                        struct cli_common *common,
-                        const struct cli_option *own)
+static int parse_options_before_name(struct cli_run_options *run, struct cli_args *args,
+                                     struct cli_common *common,
+                                     const struct cli_option *own)
 {
     const struct cli_option *const tables[] = {cli_common_options,
                                                shared_options, own, NULL};
@@ -348,16 +348,16 @@ static bool is_dash_c(const char *word)
 
 /* As with flock(1), -c may follow NAME. Any other word with a dash is more likely a
  * misplaced option than a program. */
-static int take_command(struct cli_run_options *run,
-                        const struct cli_args *args)
+static int set_command(struct cli_run_options *run,
+                       const struct cli_args *args)
 {
-    char **next = args->next;
+    char **next = args->next_word;
 
     if (*next && !args->has_only_words && !run->argv && is_dash_c(*next)) {
         if (!next[1] || next[2])
             return cli_usage(args, "%s takes one argument: quote the whole command",
                              *next);
-        return take_shell_command(run, next[1]);
+        return set_shell_command(run, next[1]);
     }
     if (*next && strcmp(*next, "--") == 0)
         next++;
@@ -400,11 +400,11 @@ static int check_quorum(const struct cli_run_options *run,
 }
 
 /* What is held on several servers or under several names. */
-static int check_sets(const struct cli_run_options *run,
-                      const struct cli_args *args,
-                      const struct cli_common *common)
+static int check_quorum_and_multi(const struct cli_run_options *run,
+                                  const struct cli_args *args,
+                                  const struct cli_common *common)
 {
-    bool is_set = run->is_quorum || run->others_count > 0;
+    bool is_set = run->is_quorum || run->other_names_count > 0;
 
     if (!run->is_quorum && cli_common_check_one_server(common, args) != CLI_CONTINUE)
         return CLI_EXIT_ERROR;
@@ -412,11 +412,11 @@ static int check_sets(const struct cli_run_options *run,
         return CLI_EXIT_ERROR;
     if (run->allow_same_server && !run->is_quorum)
         return cli_usage(args, "--allow-same-server needs --quorum");
-    if (run->is_quorum && run->others_count > 0)
+    if (run->is_quorum && run->other_names_count > 0)
         return cli_usage(args, "--quorum and --multi cannot be combined");
     if (is_set && run->kind.permits > 0)
         return cli_usage(args, "--permits cannot be combined with --multi or --quorum");
-    if (run->others_count > 0 && run->kind.is_fenced)
+    if (run->other_names_count > 0 && run->kind.is_fenced)
         return cli_usage(args, "--fenced cannot be combined with --multi");
     return CLI_CONTINUE;
 }
@@ -465,15 +465,15 @@ static int parse_command_line(struct cli_run_options *run, struct cli_args *args
                                     .lost_signal = SIGTERM,
                                     .status_fd = -1,
                                     .rest_ms = REST_MS};
-    if ((rc = take_options(run, args, common, own)) != CLI_CONTINUE)
+    if ((rc = parse_options_before_name(run, args, common, own)) != CLI_CONTINUE)
         return rc;
     has_ttl = run->ttl_ms > 0;
     if (!has_ttl)
         run->ttl_ms = TTL_MS;
-    if (run->name && (rc = take_command(run, args)) != CLI_CONTINUE)
+    if (run->name && (rc = set_command(run, args)) != CLI_CONTINUE)
         return rc;
     if ((rc = check_options(run, args, has_ttl)) == CLI_CONTINUE)
-        rc = check_sets(run, args, common);
+        rc = check_quorum_and_multi(run, args, common);
     if (rc == CLI_CONTINUE)
         rc = cli_kind_check(&run->kind, args);
     if (rc == CLI_CONTINUE)
@@ -504,7 +504,7 @@ int cli_elect_options_parse(struct cli_run_options *run, struct cli_args *args,
 
 /* A renewal is sent after a third of the TTL. Half of the TTL leaves a sixth for the
  * reply before the command receives the stop signal. */
-static int64_t grace_ms(const struct cli_run_options *run)
+static int64_t grace_after_loss_ms(const struct cli_run_options *run)
 {
     int64_t most = (run->lease_ms > 0 ? run->lease_ms : run->ttl_ms) / 2;
 
@@ -515,7 +515,7 @@ struct cli_run_rules cli_run_rules_of(const struct cli_run_options *run)
 {
     return (struct cli_run_rules){.on_lost = run->on_lost,
                                   .kill_after_ms = run->kill_after_ms,
-                                  .grace_ms = grace_ms(run),
+                                  .grace_after_loss_ms = grace_after_loss_ms(run),
                                   .max_hold_ms = run->max_hold_ms,
                                   .at_least_ms = run->at_least_ms,
                                   .conflict_code = run->conflict_code,

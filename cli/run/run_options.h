@@ -13,8 +13,8 @@
 
 struct cli_run_options {
     const char *name;
-    const char *others[HF_MULTI_MAX];   /* of --multi; NAME is one more */
-    size_t others_count;
+    const char *other_names[HF_MULTI_MAX]; /* of --multi; NAME is one more */
+    size_t other_names_count;
     struct cli_kind_options kind;
     bool is_quorum;
     bool allow_same_server;     /* --quorum: members may be on one server */

@@ -17,78 +17,78 @@
 
 /* ---- the notice ---- */
 
-static void close_end(struct cli_session *run, int which)
+static void close_notice_end(struct cli_session *run, int which)
 {
-    if (run->notice[which] >= 0)
-        (void)close(run->notice[which]);
-    run->notice[which] = -1;
+    if (run->notice_pipe[which] >= 0)
+        (void)close(run->notice_pipe[which]);
+    run->notice_pipe[which] = -1;
 }
 
-static void signal_loss(struct cli_session *run)
+static void close_notice_for_loss(struct cli_session *run)
 {
-    close_end(run, 1);
+    close_notice_end(run, 1);
 }
 
 int cli_session_open_notice(struct cli_session *run)
 {
-    if (pipe2(run->notice, O_CLOEXEC) == 0)
+    if (pipe2(run->notice_pipe, O_CLOEXEC) == 0)
         return CLI_CONTINUE;
-    run->notice[0] = run->notice[1] = -1;
+    run->notice_pipe[0] = run->notice_pipe[1] = -1;
     return cli_fail_what(HF_E_SYSTEM, "cannot make a pipe");
 }
 
 void cli_session_close_notice(struct cli_session *run)
 {
-    close_end(run, 0);
-    close_end(run, 1);
+    close_notice_end(run, 0);
+    close_notice_end(run, 1);
 }
 
 /* ---- the guardian ---- */
 
-static void on_guard(struct hf_io *io, int events)
+static void on_guardian_readable(struct hf_io *io, int events)
 {
-    struct cli_session *run = HF_OWNER_OF(io, struct cli_session, guard_io);
+    struct cli_session *run = HF_OWNER_OF(io, struct cli_session, guardian_io);
 
     (void)events;
-    run->has_guard_news = true;
+    run->has_guardian_news = true;
     hf_loop_rewatch(run->loop, io, 0); /* until it is handled */
 }
 
 /* If there is no memory to watch it, its socket is read after each signal and renewal.
  * */
-static void watch_guard(struct cli_session *run)
+static void watch_guardian(struct cli_session *run)
 {
-    run->guard_io = (struct hf_io){
-        .fd = run->child.fd, .events = HF_READ, .ready = on_guard};
+    run->guardian_io = (struct hf_io){
+        .fd = run->child.guardian_fd, .events = HF_READ, .ready = on_guardian_readable};
     hf_loop_lock(run->loop);
-    if (hf_loop_watch(run->loop, &run->guard_io) < 0)
-        run->guard_io.fd = -1;
+    if (hf_loop_watch(run->loop, &run->guardian_io) < 0)
+        run->guardian_io.fd = -1;
     hf_loop_unlock(run->loop);
 }
 
 void cli_session_watch_guardian(struct cli_session *run)
 {
     hf_loop_lock(run->loop);
-    if (run->guard_io.fd >= 0)
-        hf_loop_rewatch(run->loop, &run->guard_io, HF_READ);
+    if (run->guardian_io.fd >= 0)
+        hf_loop_rewatch(run->loop, &run->guardian_io, HF_READ);
     hf_loop_unlock(run->loop);
 }
 
 void cli_session_unwatch_guardian(struct cli_session *run)
 {
     hf_loop_lock(run->loop);
-    if (run->guard_io.fd >= 0)
-        hf_loop_unwatch(run->loop, &run->guard_io);
+    if (run->guardian_io.fd >= 0)
+        hf_loop_unwatch(run->loop, &run->guardian_io);
     hf_loop_unlock(run->loop);
-    run->guard_io.fd = -1;
-    if (run->child.fd >= 0)
-        (void)close(run->child.fd);
-    run->child.fd = -1;
+    run->guardian_io.fd = -1;
+    if (run->child.guardian_fd >= 0)
+        (void)close(run->child.guardian_fd);
+    run->child.guardian_fd = -1;
 }
 
 /* ---- starting the command ---- */
 
-static int start_with(struct cli_session *run, char **env, int kept_fd)
+static int start_child_with(struct cli_session *run, char **env, int kept_fd)
 {
     struct cli_child_plan plan = {.argv = run->options->argv,
                                   .env = env,
@@ -101,19 +101,19 @@ static int start_with(struct cli_session *run, char **env, int kept_fd)
     cli_signals_record_stop(true);
     err = cli_child_start(&run->child, &plan);
     if (err == 0)
-        watch_guard(run);
+        watch_guardian(run);
     return err;
 }
 
 /* NULL: there is none. That of an outer run, on another name, is not ours. */
-static const char *token_text(const struct cli_session *run, char dst[24])
+static const char *token_text_or_null(const struct cli_session *run, char dst[24])
 {
     (void)snprintf(dst, 24, "%lld", (long long)run->hold.token);
     return run->hold.token > 0 ? dst : NULL;
 }
 
 /* A nested run uses the server of -u. Of a quorum, no URL alone is right. */
-static const char *url_text(const struct cli_session *run)
+static const char *url_for_nested_runs(const struct cli_session *run)
 {
     const char *given = run->common->given_url;
 
@@ -128,7 +128,7 @@ struct description {
 };
 
 /* Starts a command with its lock described in its environment. 0 or errno. */
-static int start_described(struct cli_session *run, struct description d, int kept_fd)
+static int start_with_description(struct cli_session *run, struct description d, int kept_fd)
 {
     static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER, CLI_ENV_FD,
                                         CLI_ENV_OUTER, CLI_ENV_TOKEN,
@@ -136,17 +136,18 @@ static int start_described(struct cli_session *run, struct description d, int ke
                                         "WATCHDOG_PID"};
     enum { COUNT = sizeof names / sizeof *names };
     const char *values[COUNT] = {run->options->name, run->hold.owner, d.fd,
-                                 d.outer, d.token, url_text(run), cli_notify_value(&run->notify),
+                                 d.outer, d.token, url_for_nested_runs(run),
+                                 cli_notify_value(&run->notify),
                                  cli_environment_pid_value("LISTEN_PID"),
                                  cli_environment_pid_value("WATCHDOG_PID")};
     char **env = cli_environment_new(names, values, COUNT);
-    int err = env ? start_with(run, env, kept_fd) : ENOMEM;
+    int err = env ? start_child_with(run, env, kept_fd) : ENOMEM;
 
     cli_environment_free(env, values, COUNT);
     return err;
 }
 
-static const char *fd_text(int fd, char dst[12])
+static const char *fd_text_or_null(int fd, char dst[12])
 {
     (void)snprintf(dst, 12, "%d", fd);
     return fd < 0 ? NULL : dst;
@@ -163,35 +164,35 @@ static bool holds_lock(void *ctx, const char *name, size_t len, const char *owne
 
 static char *describe_for_runs_inside(struct cli_session *run)
 {
-    cli_proof_server_open(&run->proof_server, run->loop, run->notice[1], holds_lock, run);
-    return cli_hold_new_outer_list(&run->hold, run->notice[0], run->proof_server.address);
+    cli_proof_server_open(&run->proof_server, run->loop, run->notice_pipe[1], holds_lock, run);
+    return cli_hold_new_outer_list(&run->hold, run->notice_pipe[0], run->proof_server.address);
 }
 
-static int start_own(struct cli_session *run)
+static int start_with_own_lock(struct cli_session *run)
 {
     char digits[12], token[24];
     char *outer = describe_for_runs_inside(run);
-    struct description d = {fd_text(run->notice[0], digits), outer,
-                            token_text(run, token)};
-    int err = outer ? start_described(run, d, run->notice[0]) : ENOMEM;
+    struct description d = {fd_text_or_null(run->notice_pipe[0], digits), outer,
+                            token_text_or_null(run, token)};
+    int err = outer ? start_with_description(run, d, run->notice_pipe[0]) : ENOMEM;
 
     free(outer);
-    close_end(run, 0);
+    close_notice_end(run, 0);
     return err;
 }
 
 /* A nested command inherits the description of the outer lock; not that of another
  * one, whose run is in between. */
-static int start_nested(struct cli_session *run)
+static int start_with_outer_lock(struct cli_session *run)
 {
     bool is_innermost = cli_hold_is_innermost(&run->hold);
     char digits[12];
     struct description d = {is_innermost ? getenv(CLI_ENV_FD)
-                                         : fd_text(run->hold.notice.fd, digits),
+                                         : fd_text_or_null(run->hold.notice_io.fd, digits),
                             getenv(CLI_ENV_OUTER),
                             is_innermost ? getenv(CLI_ENV_TOKEN) : NULL};
 
-    return start_described(run, d, -1);
+    return start_with_description(run, d, -1);
 }
 
 static void warn_ignored_options(const struct cli_run_options *options)
@@ -216,7 +217,7 @@ static void start_command(struct cli_session *run)
     cli_notify_open(&run->notify, run->loop);
     if (is_nested)
         warn_ignored_options(run->options);
-    err = is_nested ? start_nested(run) : start_own(run);
+    err = is_nested ? start_with_outer_lock(run) : start_with_own_lock(run);
     cli_metrics_note_held(run->options->metrics); /* its thread begins after the fork */
     if (err == 0)
         return;
@@ -234,7 +235,7 @@ static void forward_signal(struct cli_session *run, int signal)
 }
 
 /* After the stop, the next event looks at the clock first (RUN-3). */
-static void suspend_us(struct cli_session *run)
+static void suspend_holdfast(struct cli_session *run)
 {
     cli_tty_take_foreground(&run->tty);
     cli_signals_suspend();
@@ -257,19 +258,19 @@ static void release_lock(struct cli_session *run)
     leave_command(run);
     rc = cli_hold_release(&run->hold);
     if (rc < 0)
-        run->hold.events->released(run, rc, NULL);
+        run->hold.events->on_released(run, rc, NULL);
 }
 
 static void report_lost(struct cli_session *run)
 {
-    signal_loss(run);
+    close_notice_for_loss(run);
     cli_metrics_note_lost(run->options->metrics);
-    cli_event_lost(&run->log, run->state.reason, run->state.rules.on_lost);
+    cli_event_lost(&run->log, run->state.loss_reason, run->state.rules.on_lost);
 }
 
 static void report_max_hold(struct cli_session *run)
 {
-    signal_loss(run);
+    close_notice_for_loss(run);
     cli_event_max_hold(&run->log, run->options->max_hold_ms);
 }
 
@@ -289,12 +290,12 @@ static void report_abandoned(const struct cli_session *run)
                    "its TTL expires", run->log.quoted);
 }
 
-static void carry_out(struct cli_session *run, unsigned todo, int number)
+static void execute_todo(struct cli_session *run, unsigned todo, int number)
 {
     if (todo & CLI_DO_DRAIN)
-        cli_child_drain(&run->child, run->state.is_all);
+        cli_child_drain(&run->child, run->state.all_sessions);
     if (todo & CLI_DO_KILL)
-        cli_child_kill(&run->child, run->state.is_all);
+        cli_child_kill(&run->child, run->state.all_sessions);
     if (todo & CLI_DO_STOP && !(todo & CLI_DO_KILL))
         cli_child_signal(&run->child, run->options->lost_signal);
     if (todo & CLI_DO_FORWARD)
@@ -304,7 +305,7 @@ static void carry_out(struct cli_session *run, unsigned todo, int number)
     if (todo & CLI_DO_REPORT_MAX_HOLD)
         report_max_hold(run);
     if (todo & CLI_DO_SUSPEND)
-        suspend_us(run);
+        suspend_holdfast(run);
     if (todo & CLI_DO_CANCEL)
         cli_hold_cancel(&run->hold);
     if (todo & CLI_DO_START)
@@ -324,7 +325,7 @@ static void carry_out(struct cli_session *run, unsigned todo, int number)
 #define BEATS 16
 #define BEAT_LEAST_MS 10
 
-static void set_next_wake(struct cli_session *run, int64_t now_ms)
+static void set_next_safety_check(struct cli_session *run, int64_t now_ms)
 {
     const struct cli_run_options *o = run->options;
     int64_t part_ms = (o->lease_ms > 0 ? o->lease_ms : o->ttl_ms) / BEATS;
@@ -333,8 +334,8 @@ static void set_next_wake(struct cli_session *run, int64_t now_ms)
 
     if (!is_wanted)
         cli_run_set_next_wake(&run->state, HF_NEVER);
-    else if (run->state.stops.beat_ms <= now_ms ||
-             run->state.stops.beat_ms == HF_NEVER)
+    else if (run->state.stops.next_check_ms <= now_ms ||
+             run->state.stops.next_check_ms == HF_NEVER)
         cli_run_set_next_wake(&run->state,
                               now_ms + (part_ms > BEAT_LEAST_MS ? part_ms : BEAT_LEAST_MS));
 }
@@ -343,8 +344,8 @@ static void rearm_timer(struct cli_session *run)
 {
     int64_t next_ms = cli_run_next_ms(&run->state);
 
-    if (run->state.stops.beat_ms < next_ms)
-        next_ms = run->state.stops.beat_ms;
+    if (run->state.stops.next_check_ms < next_ms)
+        next_ms = run->state.stops.next_check_ms;
     hf_loop_lock(run->loop);
     if (next_ms == HF_NEVER)
         hf_loop_disarm(run->loop, &run->timer);
@@ -359,8 +360,8 @@ void cli_session_update_limit(struct cli_session *run)
     bool on = !cli_run_has_command(r) && r->state != CLI_RUN_KEEPING;
 
     cli_signals_limit_time(on, run->last_words);
-    if (on && r->end_signal != 0)
-        cli_signals_start_limit(r->end_signal);
+    if (on && r->leave_signal != 0)
+        cli_signals_start_limit(r->leave_signal);
 }
 
 void cli_session_handle_event(struct cli_session *run, struct cli_run_event ev)
@@ -370,10 +371,10 @@ void cli_session_handle_event(struct cli_session *run, struct cli_run_event ev)
     ev.now_ms = hf_clock_ms();
     ev.safe_ms = cli_hold_safe_ms(&run->hold);
     todo = cli_run_step(&run->state, &ev);
-    set_next_wake(run, ev.now_ms);
+    set_next_safety_check(run, ev.now_ms);
     rearm_timer(run); /* no message may delay KILL */
     cli_session_update_limit(run);
-    carry_out(run, todo, ev.number);
+    execute_todo(run, todo, ev.number);
     if (cli_run_has_command(&run->state))
         cli_child_set_deadline(&run->child, cli_run_deadline_ms(&run->state));
     cli_report_flush();

@@ -24,28 +24,27 @@ struct cli_session {
     struct cli_hold hold;
     struct cli_child child;
     struct cli_tty tty;
-    int notice[2];              /* a pipe whose reading end is the command's
-                                   HOLDFAST_FD; when the hold is lost, we close
-                                   the other; -1: closed */
+    int notice_pipe[2];         /* a pipe whose reading end is the command's HOLDFAST_FD; when the
+                                   hold is lost, we close the other; -1: closed */
     struct cli_proof_server proof_server; /* for runs inside the command */
     struct cli_notify notify;   /* from the command to systemd */
     struct cli_reload reload;   /* after HUP */
     int64_t requested_ms;       /* when we began to wait */
-    struct cli_wait_report waiting; /* what is reported meanwhile */
+    struct cli_wait_report wait_report; /* what is reported meanwhile */
 
     /* Noted in a turn of the loop. */
     struct hf_io signal_io;
-    struct hf_io guard_io;
+    struct hf_io guardian_io;
     struct hf_timer timer;
     bool has_signal;
-    bool has_guard_news;
-    bool is_due;
+    bool has_guardian_news;
+    bool is_timer_due;
     char last_words[CLI_QUOTE_MAX + 128]; /* if a signal ends us before the
                                    server has answered */
-    bool is_temporary;          /* the server refused the lock for now */
-    bool cannot_run;            /* the command could not be executed */
-    bool is_hung_up_late;       /* HUP came after the command had ended */
-    bool is_refusal_reported;   /* the command may not be signalled */
+    bool was_refused_temporarily; /* the server refused the lock for now */
+    bool cannot_run;              /* the command could not be executed */
+    bool is_hung_up_late;         /* HUP came after the command had ended */
+    bool is_refusal_reported;     /* the command may not be signalled */
 };
 
 /* cli_session_update_limit - from now on a signal that ends programs ends this process in time, as

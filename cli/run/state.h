@@ -14,14 +14,13 @@ enum cli_on_lost { CLI_LOST_STOP, CLI_LOST_WARN, CLI_LOST_IGNORE };
 /* Set once, before the first event. */
 struct cli_run_rules {
     enum cli_on_lost on_lost;
-    int64_t kill_after_ms;      /* from the stop signal to KILL */
-    int64_t grace_ms;           /* the same when the hold is lost: no more than
-                                   the lease allows */
-    int64_t max_hold_ms;        /* 0: no limit */
-    int64_t at_least_ms;        /* at_least: the lock is held for this time, even if the
-                                   command has ended */
-    int conflict_code;          /* exit code when not acquired */
-    bool has_lease;             /* never renewed */
+    int64_t kill_after_ms;       /* from the stop signal to KILL */
+    int64_t grace_after_loss_ms; /* the same when the hold is lost: no more than the lease allows */
+    int64_t max_hold_ms;         /* 0: no limit */
+    int64_t at_least_ms;         /* at_least: the lock is held for this time, even if the command
+                                    has ended */
+    int conflict_code;           /* exit code when not acquired */
+    bool has_lease;              /* never renewed */
 };
 
 /* How long a release may take after a signal stopped the command (RUN-10). */
@@ -57,9 +56,9 @@ enum cli_run_event_kind {
 struct cli_run_event {
     enum cli_run_event_kind kind;
     int number;
-    bool by_signal;             /* ENDED: a signal did it */
-    bool had_tty;               /* ENDED: it was the terminal's foreground, so
-                                   that Ctrl-C reached it alone */
+    bool ended_by_signal;       /* ENDED: a signal did it */
+    bool had_terminal;          /* ENDED: it was the terminal's foreground, so that Ctrl-C reached
+                                   it alone */
     int64_t now_ms;
     int64_t safe_ms;            /* hf_lock_safe_ms, read together with now_ms */
 };
@@ -77,7 +76,7 @@ enum cli_run_todo {
     CLI_DO_CANCEL = 1 << 7,     /* the acquire */
     CLI_DO_START = 1 << 8,      /* the command */
     CLI_DO_RELEASE = 1 << 9,
-    CLI_DO_FINISH = 1 << 10,    /* leave with `code` */
+    CLI_DO_FINISH = 1 << 10,    /* leave with `exit_code` */
     CLI_DO_KEEP = 1 << 11,      /* release the lock; the command has ended */
     CLI_DO_REPORT_UNRELEASED = 1 << 12, /* no answer came, and we wait no longer */
     CLI_DO_REPORT_ABANDONED = 1 << 13 /* killed processes have not ended; the guardian
@@ -87,35 +86,34 @@ enum cli_run_todo {
 struct cli_run {
     struct cli_run_rules rules;
     enum cli_run_state state;
-    int code;                   /* DONE: the exit code. Before: what it will be
-                                   if nothing happens */
+    int exit_code;                /* DONE: the exit code. Before: what it will be if nothing
+                                     happens */
     int64_t now_ms;
-    int64_t safe_until_ms;      /* HF_NEVER: for ever (a nested run) */
-    int64_t keep_until_ms;      /* the end of at_least */
-    int64_t hold_until_ms;      /* the end of max_hold; HF_NEVER: none */
-    int64_t release_until_ms;   /* when its answer cannot matter any more */
-    int64_t end_by_ms;          /* after a signal: when we leave, whatever was
-                                   answered by then; HF_NEVER: no signal came */
-    int end_signal;             /* that signal; 0: none */
+    int64_t safe_until_ms;        /* HF_NEVER: for ever (a nested run) */
+    int64_t keep_until_ms;        /* the end of at_least */
+    int64_t hold_until_ms;        /* the end of max_hold; HF_NEVER: none */
+    int64_t release_until_ms;     /* when its answer cannot matter any more */
+    int64_t leave_by_ms;          /* after a signal: when we leave, whatever was answered by then;
+                                     HF_NEVER: no signal came */
+    int leave_signal;             /* that signal; 0: none */
     struct cli_stops stops;
-    int64_t kill_ms;            /* when to KILL; HF_NEVER: not planned */
-    enum hf_lost reason;        /* if is_lost */
-    bool has_run;               /* the command was started */
+    int64_t kill_due_ms;          /* when to KILL; HF_NEVER: not planned */
+    enum hf_lost loss_reason;     /* if is_lost */
+    bool has_run;                 /* the command was started */
     bool is_lost;
-    bool is_max_hold;           /* max_hold ended it */
-    bool is_told;               /* a signal that ends us was forwarded */
-    uint64_t told;              /* which: a bit each */
-    int late_signal;            /* the first one that ends programs and came when
-                                   the command had ended; 0: none */
-    bool is_cut;                /* a late signal ended the wait for the release */
-    int end_by_signal;          /* DONE: if not 0, end by this signal instead of
-                                   with `code` */
-    bool ends_group;            /* and so shall our process group */
+    bool was_max_hold_reached;    /* max_hold ended it */
+    bool was_told_to_end;         /* a signal that ends us was forwarded */
+    uint64_t forwarded_signals;   /* which: a bit each */
+    int late_signal;              /* the first one that ends programs and came when the command had
+                                     ended; 0: none */
+    bool was_release_wait_cut;    /* a late signal ended the wait for the release */
+    int end_by_signal;            /* DONE: if not 0, end by this signal instead of with
+                                     `exit_code` */
+    bool must_group_end;          /* and so shall our process group */
     bool is_killed;
-    bool is_all;                /* processes with a session of their own count,
-                                   too (process_tree.h) */
-    bool was_safe;              /* the hold was safe when the command ended */
-    bool skips_waiting;         /* DONE: hardly wait for requests */
+    bool all_sessions;            /* other sessions also count (process_tree.h) */
+    bool was_safe_at_command_end; /* the hold was safe when the command ended */
+    bool skips_waiting;           /* DONE: hardly wait for requests */
 };
 
 void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);

@@ -7,42 +7,42 @@
 /* A renewal is sent after a third of the time for which the last one is safe, and the
  * stop signal comes after half of it or later. A stop that leaves no time between the
  * two is longer than a twelfth; a busy machine makes shorter delays. */
-#define PART 12
+#define SPAN_PARTS 12
 #define LEAST_MS 20
-#define LATE_PART 4             /* of that: shorter delays are not counted */
+#define LATE_PART_OF_BEAT 4     /* of that: shorter delays are not counted */
 #define MOST_MS 200             /* of a fixed lease, whose length says nothing */
 
 void cli_stops_init(struct cli_stops *s)
 {
-    *s = (struct cli_stops){.beat_ms = HF_NEVER, .wanted_ms = HF_NEVER};
+    *s = (struct cli_stops){.next_check_ms = HF_NEVER, .expected_ms = HF_NEVER};
 }
 
-static int64_t least_ms(const struct cli_stops *s)
+static int64_t least_suspension_ms(const struct cli_stops *s)
 {
-    return s->span_ms / PART > LEAST_MS ? s->span_ms / PART : LEAST_MS;
+    return s->safe_span_ms / SPAN_PARTS > LEAST_MS ? s->safe_span_ms / SPAN_PARTS : LEAST_MS;
 }
 
 void cli_stops_record(struct cli_stops *s, int64_t now_ms)
 {
-    s->late_ms = now_ms > s->wanted_ms ? now_ms - s->wanted_ms : 0;
-    if (s->late_ms > least_ms(s) / LATE_PART)
-        s->slept_ms += s->late_ms;
+    s->late_ms = now_ms > s->expected_ms ? now_ms - s->expected_ms : 0;
+    if (s->late_ms > least_suspension_ms(s) / LATE_PART_OF_BEAT)
+        s->suspended_ms += s->late_ms;
 }
 
 void cli_stops_renewed(struct cli_stops *s, int64_t span_ms)
 {
-    s->slept_ms = 0;
-    s->span_ms = span_ms;
+    s->suspended_ms = 0;
+    s->safe_span_ms = span_ms;
 }
 
 void cli_stops_set_next(struct cli_stops *s, int64_t next_ms)
 {
-    s->wanted_ms = next_ms < s->beat_ms ? next_ms : s->beat_ms;
+    s->expected_ms = next_ms < s->next_check_ms ? next_ms : s->next_check_ms;
 }
 
 bool cli_stops_matter(const struct cli_stops *s, bool is_renewed)
 {
     if (is_renewed)
-        return s->slept_ms >= least_ms(s);
-    return s->late_ms >= (least_ms(s) < MOST_MS ? least_ms(s) : MOST_MS);
+        return s->suspended_ms >= least_suspension_ms(s);
+    return s->late_ms >= (least_suspension_ms(s) < MOST_MS ? least_suspension_ms(s) : MOST_MS);
 }

@@ -7,17 +7,17 @@
 #include <stdint.h>
 
 struct cli_stops {
-    int64_t beat_ms;            /* the caller's next look, besides its other
-                                   timers; HF_NEVER: none */
-    int64_t wanted_ms;          /* when the next event is wanted, at the latest */
+    int64_t next_check_ms;      /* the caller's next look, besides its other timers; HF_NEVER:
+                                   none */
+    int64_t expected_ms;        /* when the next event is wanted, at the latest */
     int64_t late_ms;            /* how much later than that this event came */
-    int64_t slept_ms;           /* the sum of that since the last renewal */
-    int64_t span_ms;            /* for how long the last renewal was safe */
+    int64_t suspended_ms;       /* the sum of that since the last renewal */
+    int64_t safe_span_ms;       /* for how long the last renewal was safe */
 };
 
 /* cli_stops_init    - begins without events.
  * cli_stops_record     - records an event at `now_ms`.
- * cli_stops_renewed - a lock is safe for `span_ms` from now: earlier stops no longer matter.
+ * cli_stops_renewed - a lock is safe for `safe_span_ms` from now: earlier stops no longer matter.
  * cli_stops_set_next    - returns when the next event is needed, including the beat.
  * cli_stops_matter  - returns whether stops of this process made a renewal in time
  *                     impossible. `is_renewed`: false for a fixed lease, for which a stop

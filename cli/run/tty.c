@@ -9,7 +9,7 @@
 void cli_tty_open(struct cli_tty *tty)
 {
     tty->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-    tty->is_given = false;
+    tty->is_given_to_command = false;
 }
 
 void cli_tty_close(struct cli_tty *tty)
@@ -31,14 +31,14 @@ bool cli_tty_exists(void)
 }
 
 /* Are we the foreground? */
-static bool is_ours(const struct cli_tty *tty)
+static bool is_holdfast_foreground(const struct cli_tty *tty)
 {
     return tty->fd >= 0 && tcgetpgrp(tty->fd) == getpgrp();
 }
 
 bool cli_tty_is_for_command(const struct cli_tty *tty)
 {
-    return is_ours(tty) && isatty(STDIN_FILENO) &&
+    return is_holdfast_foreground(tty) && isatty(STDIN_FILENO) &&
            isatty(STDOUT_FILENO);
 }
 
@@ -49,15 +49,15 @@ void cli_tty_become_foreground(const struct cli_tty *tty)
 
 bool cli_tty_give_foreground(struct cli_tty *tty, pid_t group)
 {
-    if (!is_ours(tty))
+    if (!is_holdfast_foreground(tty))
         return false;
-    tty->is_given = tcsetpgrp(tty->fd, group) == 0;
-    return tty->is_given;
+    tty->is_given_to_command = tcsetpgrp(tty->fd, group) == 0;
+    return tty->is_given_to_command;
 }
 
 void cli_tty_take_foreground(struct cli_tty *tty)
 {
-    if (tty->is_given)
+    if (tty->is_given_to_command)
         (void)tcsetpgrp(tty->fd, getpgrp()); /* the group has ended */
-    tty->is_given = false;
+    tty->is_given_to_command = false;
 }

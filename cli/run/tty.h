@@ -7,7 +7,7 @@
 
 struct cli_tty {
     int fd;                     /* -1: there is no controlling terminal */
-    bool is_given;              /* by us, to the command */
+    bool is_given_to_command;   /* by us, to the command */
 };
 
 /* cli_tty_exists - returns whether there is a controlling terminal.

@@ -1,13 +1,14 @@
 /* The state of a command. Private to net/route.
  *
- *   IDLE          -submit-> SENT             most commands, at once
- *                 -await_room-> AWAITS_SPACE the output of its server is full
- *                 -pend-> AWAITS_MAP         its server is not known
+ *   IDLE          -submit_to_server-> SENT              most commands, at once
+ *                 -wait_for_output_space-> AWAITS_SPACE  the output of its server is full
+ *                 -wait_for_map-> AWAITS_MAP            its server is not known
  *   AWAITS_MAP    -hf_commands_send_pending-> IDLE, and again as above
- *   AWAITS_SPACE  -on_room-> SENT, or AWAITS_SPACE again
- *   SENT          -on_reply-> IDLE, or REPLIED while the reply to WAIT is awaited
- *   REPLIED       -on_wait-> IDLE
- *   any           -detach-> IDLE           cancelled, redirected, or sent to another server
+ *   AWAITS_SPACE  -on_output_space-> SENT, or AWAITS_SPACE again
+ *   SENT          -on_request_done-> IDLE, or REPLIED while the reply to WAIT is awaited
+ *   REPLIED       -on_wait_reply-> IDLE
+ *   any           -detach_from_list_or_link-> IDLE    cancelled, redirected, or sent to another
+ *                                                     server
  *
  * What is true in each state (hf_command_ok):
  * IDLE          it is in no list and has no timer

@@ -8,7 +8,7 @@
  * SWITCHED-3  A server that the URL names (standalone) is reported, for all slots,
  *             when it refuses a write because it is a replica, and again when it
  *             answers after that (the connection is replaced: replace.h).
- * SWITCHED-4  While the owner is attentive (options.is_attentive), a master whose
+ * SWITCHED-4  While the owner is attentive (options.must_detect_switch), a master whose
  *             connection has ended is a reason to request the map repeatedly, for
  *             DETECT_SWITCH_MS. A later failover is detected by the next command. */
 #ifndef HF_SWITCHED_H

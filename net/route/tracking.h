@@ -12,7 +12,7 @@
  *             is known, any slot may be this server's (hf_router_server_serves).
  *
  * TRACKING-4  A lost connection is made again, also without a command, if the owner is
- *             attentive (options.is_attentive), because until then nothing is tracked.
+ *             attentive (options.must_detect_switch), because until then nothing is tracked.
  *
  * TRACKING-5  Requests that replicas must confirm go over a connection of their own, because
  *             WAIT blocks it. It is tracked like the other one: the pushes about the keys that

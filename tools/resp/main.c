@@ -258,9 +258,9 @@ static int run(struct cli_args *args, struct cli_common *common)
 
 int main(int argc, char **argv)
 {
-    struct cli_args args = {.next = argv + (argc > 0),
+    struct cli_args args = {.next_word = argv + (argc > 0),
                             .print_help = print_help,
-                            .see = "holdfast-resp --help"};
+                            .help_command = "holdfast-resp --help"};
     struct cli_common common;
     int code;
 

@@ -49,7 +49,7 @@ static void wait_for(const char *uuid)
 
 static void await_replies(void)
 {
-    while (waiting.is_reading)
+    while (waiting.is_reading_label)
         hf_loop_dispatch(loop, -1);
 }
 
