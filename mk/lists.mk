@@ -30,7 +30,7 @@ LOCK := status \
             kind_semaphore kind_latch kind_permit names reply call call_end \
             declare missing_command patience) \
         $(addprefix record/,log table hold_lookup hold_work args op hold holder label label_request on_wait wait_queue wake_moved_slot listeners registration orphan shrink tally_add) \
-        $(addprefix verb/,reentry extend count acquire release query renew switch track) \
+        $(addprefix verb/,due_order reentry extend count acquire release query renew switch track) \
         $(addprefix api/,client_options stats queue close dump metrics metrics_sum client reload op_request lock semaphore latch permits token \
             by_owner renew label) \
         $(addprefix set/,same_server multi multi_call quorum quorum_answers \

@@ -6,7 +6,7 @@ sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_
 run_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counted counts disagree effects failover fault fault_server labels labels_told majority names nodes observer observer_count observer_permit observer_queue \
             operations outage owner peer program reshard run sentinels server sets sets_result site trace))
 # Tests that drive a world themselves, without a plan (tests/sim/harness.h).
-harness_tests := test_orphans test_quorum test_multi test_election test_by_owner test_tenant test_fork test_threads test_crowd
+harness_tests := test_orphans test_quorum test_multi test_election test_by_owner test_tenant test_fork test_threads test_crowd test_masters
 sim_T := $(addprefix $(BUILD)/tests/sim/,$(filter-out $(addprefix test_,$(LEFT_OUT)), \
            test_plan test_world test_world_faults test_model_alone test_seeds test_switch test_push \
            test_own_calls $(harness_tests)))
@@ -65,6 +65,7 @@ build-tests: $(sim_T)
 
 $(addprefix $(BUILD)/tests/sim/,test_seeds test_switch test_push test_own_calls $(harness_tests)): $(run_O) $(world_O) $(model_O) $(judge_O)
 $(addprefix $(BUILD)/tests/sim/,$(harness_tests)): $(call objects,tests/sim/harness)
+$(BUILD)/tests/sim/test_masters: $(call objects,tests/sim/masters)
 $(BUILD)/tests/sim/sim: $(BUILD)/tests/sim/sim.o $(run_O) $(sim_O) $(world_O) \
                         $(model_O) $(judge_O) $(LIBS)
 	$(call say,link $@)

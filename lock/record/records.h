@@ -179,8 +179,7 @@ struct hf_lock {
     bool has_pending_listener_count : 1; /* a request for the number of its listeners is pending */
     bool has_long_channel : 1;           /* the name of its channel is in `texts`: it is longer than
                                             CHANNEL_SHORT_MAX */
-    bool has_keys
-        : 1;                   /* the keys of its kind are in `texts`: they are longer than
+    bool has_keys : 1;                  /* the keys of its kind are in `texts`: they are longer than
                                             KEYS_SHORT_MAX, or renewals need them */
     char texts[];                        /* name, NUL, a long channel, the keys */
 };
@@ -207,6 +206,7 @@ struct hf_hold_work {
     /* Not zeroed: written when the memory is taken. */
     struct hf_lease lease;
     int64_t released_until_ms;  /* the safe moment when the last release began */
+    uint32_t due_key;           /* of the order of client->due_holds: due_order.h */
     uint8_t hold_field_len;
     char hold_field[HF_OWNER_TEXT_MAX]; /* the field of the hold in the hash of the lock */
 };

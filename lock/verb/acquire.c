@@ -230,7 +230,8 @@ static void handle_grant(struct hf_op *op, hf_status status)
         return;
     }
     hf_lease_granted(&hold->work->lease, 1, &op->call.sending,
-                    op->options.lease_ms == 0, (unsigned)client->last_serial);
+                    op->options.lease_ms == 0, /* WATCHDOG-5: by slot, if there are any */
+                    hold->lock->slot ? hold->lock->slot : (unsigned)client->last_serial);
     hf_track_granted(hold);
     if (hold->has_callbacks)
         hf_hold_callbacks(hold)->token = op->answer.number;

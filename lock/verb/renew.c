@@ -18,7 +18,10 @@
  * WATCHDOG-4  A hold that a call for several locks did not find is renewed alone before
  *             it counts as lost. A proxy (Envoy, twemproxy) that distributes locks over
  *             several servers sends a call to the server of its first key. After a lock was
- *             found only when it was renewed alone, the client renews each lock alone. */
+ *             found only when it was renewed alone, the client renews each lock alone.
+ * WATCHDOG-5  The holds that are due in one turn are sorted by slot and script (due_order.h). So
+ *             they cost at most as many calls as they have slots, and one more for each
+ *             BATCH_MAX of them; more only if one slot has kinds with several scripts. */
 /* Tests: tests/live/lock/test_lock_watchdog.c, tests/live/lock/test_lock_shorter.c,
  * tests/live/server/test_less.c. */
 #include "lock/verb/renew.h"
@@ -30,6 +33,7 @@
 #include "lock/record/hold_lookup.h"
 #include "lock/record/log.h"
 #include "lock/record/table.h"
+#include "lock/verb/due_order.h"
 #include "lock/verb/track.h"
 #include "net/base/assert.h"
 #include "net/base/mem.h"
@@ -59,9 +63,9 @@ struct hf_batch {
     bool declares_hold_keys;            /* it lists and declares hold keys: declare.h */
     bool is_look;                       /* with lease 0, which renews nothing */
     size_t count;
-    struct hf_hold *holds[BATCH_MAX];
-    bool has_left[BATCH_MAX];           /* the hold was released meanwhile (WATCHDOG-2) */
-    struct hf_resp_arg argv[CALL_HEAD_ARGS + 3 * BATCH_MAX + 1];
+    struct hf_resp_arg *argv;           /* this and the next two: after the struct */
+    struct hf_hold **holds;
+    bool *has_left;                     /* the hold was released meanwhile (WATCHDOG-2) */
 };
 
 /* ---- the facts ---- */
@@ -88,6 +92,37 @@ static bool is_batch_ok(const struct hf_batch *batch)
     return is_ok && batch->call.keys_count >= batch->count;
 }
 
+/* ---- memory ---- */
+
+/* In a large cluster most batches have one hold: each has as much memory as its holds need. */
+
+static size_t args_of_batch(size_t count)
+{
+    return CALL_HEAD_ARGS + 3 * count + 1;
+}
+
+static size_t batch_size(size_t count)
+{
+    return sizeof(struct hf_batch) + args_of_batch(count) * sizeof(struct hf_resp_arg) +
+           count * (sizeof(struct hf_hold *) + sizeof(bool));
+}
+
+static struct hf_batch *new_batch(struct hf_client *client, size_t count)
+{
+    struct hf_batch *batch = hf_mem_new(client->mem, batch_size(count));
+
+    if (!batch)
+        return NULL;
+    batch->client = client;
+    batch->count = count;
+    batch->argv = (struct hf_resp_arg *)(batch + 1);
+    batch->holds = (struct hf_hold **)(batch->argv + args_of_batch(count));
+    batch->has_left = (bool *)(batch->holds + count);
+    hf_list_push(&client->renewal_batches, &batch->node);
+    client->renewal_batches_count++;
+    return batch;
+}
+
 /* ---- a batch ends ---- */
 
 static void free_batch(struct hf_batch *batch)
@@ -105,7 +140,7 @@ static void free_batch(struct hf_batch *batch)
     hf_list_remove(&batch->node);
     HF_ASSERT(batch->client->renewal_batches_count > 0 && !batch->call.is_under_way);
     batch->client->renewal_batches_count--;
-    hf_mem_free(batch->client->mem, batch, sizeof *batch);
+    hf_mem_free(batch->client->mem, batch, batch_size(batch->count));
 }
 
 static void renew_hold_without_others(struct hf_hold *hold)
@@ -291,33 +326,47 @@ static struct hf_resp_arg *put_keys_of_hold(struct hf_resp_arg *at,
     return at;
 }
 
+static struct hf_hold *hold_of_due_node(const struct hf_list *node)
+{
+    return HF_OWNER_OF(node, struct hf_hold_work, due_node)->hold;
+}
+
+/* The holds at the head of client->due_holds that one call renews. */
+static size_t count_holds_of_next_batch(const struct hf_client *client)
+{
+    bool is_single = client->renews_singly || client->has_locks_on_several_nodes ||
+                     client->declare_state.must_declare;
+    const struct hf_list *due = &client->due_holds;
+    const struct hf_hold *first = hold_of_due_node(due->next);
+    size_t n = 0, names = 0, max = is_single ? 1 : BATCH_MAX;
+
+    for (const struct hf_list *node = due->next;
+         node != due && n < max && names < BATCH_NAMES_MAX; node = node->next) {
+        if (n > 0 && !fits_in_batch_of(hold_of_due_node(node), first))
+            break;
+        names += hold_of_due_node(node)->lock->name_len;
+        n++;
+    }
+    HF_ASSERT(n > 0 && n <= BATCH_MAX);
+    return n;
+}
+
 static void fill_batch_with_due_holds(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
     struct hf_resp_arg *at = batch->argv + CALL_HEAD_ARGS;
-    bool is_single = client->renews_singly || client->has_locks_on_several_nodes ||
-                     client->declare_state.must_declare;
-    size_t n = 0, names = 0, max = is_single ? 1 : BATCH_MAX;
 
-    while (n < max && names < BATCH_NAMES_MAX &&
-           !hf_list_is_empty(&client->due_holds)) {
-        struct hf_hold *hold =
-            HF_OWNER_OF(client->due_holds.next, struct hf_hold_work, due_node)->hold;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hf_hold *hold = hold_of_due_node(client->due_holds.next);
 
-        if (n > 0 && !fits_in_batch_of(hold, batch->holds[0]))
-            break;
         HF_ASSERT(hold->work->lease.has_pending_renewal_or_look && !hold->work->batch);
         hf_list_remove(&hold->work->due_node);
-        batch->holds[n] = hold;
+        batch->holds[i] = hold;
         hold->work->batch = batch;
         batch->call.sends_eval = batch->call.sends_eval || hold->work->renews_by_eval;
         hold->work->renews_by_eval = false;
-        names += hold->lock->name_len;
         at = put_keys_of_hold(at, hold);
-        n++;
     }
-    HF_ASSERT(n > 0 && n <= BATCH_MAX);
-    batch->count = n;
     batch->is_second_look = batch->holds[0]->work->renews_without_others;
     batch->holds[0]->work->renews_without_others = false;
     batch->is_look = batch->holds[0]->work->is_due_for_look;
@@ -327,7 +376,7 @@ static void fill_batch_with_due_holds(struct hf_batch *batch)
         batch->lease_text,
         hf_resp_format_integer(batch->lease_text,
                                batch->is_look ? 0 : client->watchdog_ms)};
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < batch->count; i++)
         *at++ = (struct hf_resp_arg){batch->holds[i]->work->hold_field,
                                      batch->holds[i]->work->hold_field_len};
     batch->call.argc = (size_t)(at - batch->argv);
@@ -387,8 +436,7 @@ static void retry_all_due_holds(struct hf_client *client)
     int64_t now = hf_loop_now(client->loop);
 
     while (!hf_list_is_empty(&client->due_holds)) {
-        struct hf_hold *hold =
-            HF_OWNER_OF(client->due_holds.next, struct hf_hold_work, due_node)->hold;
+        struct hf_hold *hold = hold_of_due_node(client->due_holds.next);
 
         HF_ASSERT(hold->work->lease.has_pending_renewal_or_look && !hold->work->batch);
         hf_list_remove(&hold->work->due_node);
@@ -401,16 +449,14 @@ static void on_turn_end(struct hf_turn_hook *turn)
 {
     struct hf_client *client = HF_OWNER_OF(turn, struct hf_client, turn_end_hook);
 
+    hf_due_holds_sort(&client->due_holds);
     while (!hf_list_is_empty(&client->due_holds)) {
-        struct hf_batch *batch = hf_mem_new(client->mem, sizeof *batch);
+        struct hf_batch *batch = new_batch(client, count_holds_of_next_batch(client));
 
         if (!batch) {
             retry_all_due_holds(client);
             return;
         }
-        batch->client = client;
-        hf_list_push(&client->renewal_batches, &batch->node);
-        client->renewal_batches_count++;
         send_batch(batch);
     }
     client->renews_singly = false;

@@ -304,7 +304,8 @@ struct server *server_new(struct sim *sim, int64_t number)
 
     *s = (struct server){.sim = sim, .number = number, .port = SERVER_PORT};
     (void)snprintf(s->name, sizeof s->name, "server%d", (int)number);
-    (void)snprintf(s->ip, sizeof s->ip, "10.0.0.%d", (int)number);
+    (void)snprintf(s->ip, sizeof s->ip, "10.0.%d.%d", (int)number >> 8 & 255,
+                   (int)number & 255);
     o.version = versions[sim->plan->head.version % 3];
     o.pushes_twice = sim->plan->head.tracks == 2;
     o.host = s->ip;

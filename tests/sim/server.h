@@ -32,7 +32,7 @@ struct server {
 
 #define SERVER_PORT 6379
 
-/* server_new  - creates server number N, "serverN" at 10.0.0.N.
+/* server_new  - creates server number N, "serverN" at 10.0.0.N (from 256 on, 10.0.1.0).
  * server_free - accepts NULL.
  * server_listen - lets it also accept connections at this address.
  * server_turn - returns the model after setting its time to the present. Call it before each

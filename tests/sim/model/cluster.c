@@ -10,8 +10,8 @@ enum { NOBODY = MODEL_NODES_MAX };
 
 /* The cluster, as it is or as a node sees it. */
 struct view {
-    uint8_t owner[MODEL_SLOTS];      /* an index; NOBODY */
-    uint8_t master[MODEL_NODES_MAX]; /* of each node; its own: it is one */
+    uint16_t owner[MODEL_SLOTS];      /* an index; NOBODY */
+    uint16_t master[MODEL_NODES_MAX]; /* of each node; its own: it is one */
     int64_t claim[MODEL_NODES_MAX];  /* the epoch of a master's slots */
     int64_t epoch;
 };
@@ -19,7 +19,7 @@ struct view {
 struct model_node {
     struct model_cluster *cluster;
     struct model *m;
-    uint8_t index;
+    uint16_t index;
     char id[41];
     struct view view;
     bool is_down;
@@ -31,8 +31,8 @@ struct model_node {
 
 struct model_cluster {
     struct view truth;
-    struct model_node nodes[MODEL_NODES_MAX];
-    uint8_t count;
+    struct model_node *nodes[MODEL_NODES_MAX];
+    uint16_t count;
     model_cluster_published_fn *published;
     void *ctx;
     bool has_nat;
@@ -78,7 +78,7 @@ unsigned model_cluster_slot(const char *key, size_t len)
 
 struct model *model_cluster_owner(const struct model_cluster *cl, unsigned slot)
 {
-    return cl->nodes[cl->truth.owner[slot]].m;
+    return cl->nodes[cl->truth.owner[slot]]->m;
 }
 
 /* ---- where a command is served ---- */
@@ -188,7 +188,7 @@ static struct address address_of(const struct model_node *by, const struct model
     struct model_cluster *cl = by->cluster;
     uint8_t how = can_announce(by, by->announces[about->index]);
     const struct model_node *shown =
-        how == MODEL_OTHER_NODE ? &cl->nodes[(about->index + 1) % cl->count] : about;
+        how == MODEL_OTHER_NODE ? cl->nodes[(about->index + 1) % cl->count] : about;
     struct address a = {.port = shown->m->options.port, .is_null = how == MODEL_NULL_HOST};
 
     cl->told[how][is_redirection]++;
@@ -262,7 +262,7 @@ static bool is_torn(const struct call *c, const struct question *q)
 static bool redirect(struct model_node *node, struct call *c,
                      const struct question *q)
 {
-    uint8_t owner = node->view.owner[q->slot];
+    uint16_t owner = node->view.owner[q->slot];
     bool is_mine = owner == node->index;
     bool may_read =
         (c->client->reads_replica && !(c->command->flags & C_WRITE)) ||
@@ -282,7 +282,7 @@ static bool redirect(struct model_node *node, struct call *c,
         return q->has_many && q->missing > 0 && refuse(c, TRYAGAIN);
     if (is_mine || (may_read && node->view.master[node->index] == owner))
         return false;
-    return moved(c, "MOVED", q->slot, node, &node->cluster->nodes[owner]);
+    return moved(c, "MOVED", q->slot, node, node->cluster->nodes[owner]);
 }
 
 static bool before(void *ctx, struct call *c)
@@ -335,18 +335,18 @@ static void put_range(struct call *c, unsigned first, unsigned last)
 {
     const struct model_node *node = of(c);
     const struct model_cluster *cl = node->cluster;
-    uint8_t owner = node->view.owner[first];
+    uint16_t owner = node->view.owner[first];
     size_t count = 0;
 
-    for (uint8_t i = 0; i < cl->count; i++)
+    for (uint16_t i = 0; i < cl->count; i++)
         count += node->view.master[i] == owner;
     md_array(c, 2 + count);
     md_int(c, first);
     md_int(c, last);
-    put_node(c, &cl->nodes[owner]);
-    for (uint8_t i = 0; i < cl->count; i++)
+    put_node(c, cl->nodes[owner]);
+    for (uint16_t i = 0; i < cl->count; i++)
         if (i != owner && node->view.master[i] == owner)
-            put_node(c, &cl->nodes[i]);
+            put_node(c, cl->nodes[i]);
 }
 
 /* Slots that one memcmp compares. */
@@ -358,7 +358,7 @@ static unsigned end_of_range(const struct view *v, unsigned first)
     unsigned last = first;
 
     while (last + 1 + STRETCH <= MODEL_SLOTS &&
-           memcmp(v->owner + last, v->owner + last + 1, STRETCH) == 0)
+           memcmp(v->owner + last, v->owner + last + 1, STRETCH * sizeof *v->owner) == 0)
         last += STRETCH;
     while (last + 1 < MODEL_SLOTS && v->owner[last + 1] == v->owner[first])
         last++;
@@ -467,12 +467,15 @@ struct model_cluster *model_cluster_new(model_cluster_published_fn *published,
 
     cl->published = published;
     cl->ctx = ctx;
-    memset(cl->truth.owner, NOBODY, sizeof cl->truth.owner);
+    for (int i = 0; i < MODEL_SLOTS; i++)
+        cl->truth.owner[i] = NOBODY;
     return cl;
 }
 
 void model_cluster_free(struct model_cluster *cl)
 {
+    for (uint16_t i = 0; cl && i < cl->count; i++)
+        free(cl->nodes[i]);
     free(cl);
 }
 
@@ -489,7 +492,7 @@ static void published(void *ctx, struct slice channel, struct slice payload,
 struct model_node *model_cluster_join(struct model_cluster *cl, struct model *m,
                                       struct model_node *master)
 {
-    struct model_node *n = &cl->nodes[cl->count];
+    struct model_node *n = md_alloc(sizeof *n);
     struct topology t = {.ctx = n,
                          .commands = commands,
                          .before = before,
@@ -502,6 +505,7 @@ struct model_node *model_cluster_join(struct model_cluster *cl, struct model *m,
                              .migrating = -1,
                              .importing = -1};
     (void)snprintf(n->id, sizeof n->id, "%s", m->run_id);
+    cl->nodes[n->index] = n;
     cl->truth.master[n->index] = master ? master->index : n->index;
     cl->truth.claim[n->index] = n->index + 1;
     cl->truth.epoch = n->index + 1;
@@ -563,12 +567,12 @@ void model_cluster_learn(struct model_node *n)
 void model_cluster_promote(struct model_node *n)
 {
     struct view *v = &n->cluster->truth;
-    uint8_t old = v->master[n->index];
+    uint16_t old = v->master[n->index];
 
     for (int i = 0; i < MODEL_SLOTS; i++)
         if (v->owner[i] == old)
             v->owner[i] = n->index;
-    for (uint8_t i = 0; i < n->cluster->count; i++)
+    for (uint16_t i = 0; i < n->cluster->count; i++)
         if (v->master[i] == old)
             v->master[i] = n->index;
     v->claim[n->index] = ++v->epoch;

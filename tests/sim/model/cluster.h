@@ -12,7 +12,7 @@
 #include "tests/sim/model/model.h"
 
 #define MODEL_SLOTS 16384
-#define MODEL_NODES_MAX 16
+#define MODEL_NODES_MAX 1024
 
 struct model_cluster;
 struct model_node;

@@ -1,0 +1,172 @@
+/* What many holds and many masters cost, in the simulated world: the number of script calls, and
+ * the time until a failover is noticed. */
+#include <string.h>
+
+#include "tests/sim/masters.h"
+#include "tests/support/must.h"
+#include "tests/support/suite.h"
+
+#define WATCHDOG_MS 30000
+#define THIRD_US (WATCHDOG_MS / 3 * INT64_C(1000))
+#define SLOTS_USED 100
+#define HOLDS 1200
+
+static struct harness harness;
+static struct masters masters;
+static struct process *process;
+static struct hf_client *client;
+static int grants;
+
+static void run_for(int64_t us)
+{
+    world_run(harness.sim.world, harness_now_us(&harness) + us);
+}
+
+static void on_granted(void *ctx, hf_status status, const struct hf_error *err)
+{
+    (void)ctx, (void)err;
+    if (status == HF_E_CLOSED)
+        return;
+    must(status == HF_OK);
+    grants++;
+}
+
+static void begin_client(const char *url)
+{
+    struct hf_client_options o;
+
+    process = harness_process(&harness, 1);
+    grants = 0;
+    (void)process_enter(process);
+    hf_client_options_init(&o);
+    o.url = url;
+    o.thread = false;
+    o.watchdog_ms = WATCHDOG_MS;
+    o.request_timeout_ms = 20000;
+    must(hf_client_new(&client, &o, NULL) == HF_OK);
+    process_drive(process, hf_client_loop(client));
+    (void)process_enter(NULL);
+}
+
+static void end_client(void)
+{
+    (void)process_enter(process);
+    hf_client_free(client);
+    (void)process_enter(NULL);
+}
+
+static void hold(enum hf_lock_kind kind, const char *name)
+{
+    struct hf_acquire_options o;
+    struct hf_lock *lock;
+
+    (void)process_enter(process);
+    must(hf_lock_new_kind(&lock, client, kind, name, strlen(name), NULL) == HF_OK);
+    hf_acquire_options_init(&o);
+    o.owner = 1;
+    must(hf_lock_acquire_async(lock, &o, on_granted, NULL) == HF_OK);
+    hf_lock_free(lock);
+    (void)process_enter(NULL);
+}
+
+/* Of a third of the lease, after the scripts became known to the servers. */
+static void count_renewals(uint64_t *renewals, uint64_t *commands)
+{
+    struct hf_client_stats a, b;
+
+    run_for(2 * THIRD_US);
+    hf_client_get_stats(client, &a);
+    run_for(THIRD_US);
+    hf_client_get_stats(client, &b);
+    *renewals = b.renewals - a.renewals;
+    *commands = b.renewal_requests - a.renewal_requests;
+}
+
+/* WATCHDOG-5, in the order in which slots follow each other least. */
+START_TEST(watchdog_5_holds_of_one_slot_are_renewed_by_one_call)
+{
+    uint64_t renewals, commands;
+    char name[32];
+
+    masters_begin(&masters, &harness, 3, false);
+    begin_client(masters_url());
+    for (int i = 0; i < HOLDS; i++) {
+        (void)snprintf(name, sizeof name, "{tag%d}lock%d", i % SLOTS_USED, i);
+        hold(HF_KIND_PLAIN, name);
+    }
+    count_renewals(&renewals, &commands);
+    ck_assert_int_eq(grants, HOLDS);
+    ck_assert_uint_eq(renewals, HOLDS);
+    ck_assert_uint_le(commands, SLOTS_USED);
+    end_client();
+    masters_end(&masters);
+}
+END_TEST
+
+/* WATCHDOG-5, with kinds whose renewals are different scripts. First renewals are spread over four
+ * turns, and each turn has a call of each script. */
+START_TEST(watchdog_5_kinds_that_alternate_are_renewed_together)
+{
+    static const enum hf_lock_kind kinds[] = {HF_KIND_PLAIN, HF_KIND_READ, HF_KIND_VALUE};
+    uint64_t renewals, commands;
+    char name[32];
+
+    harness_begin(&harness, 1, "masters", 1);
+    begin_client("redis://10.0.0.1:6379");
+    for (int i = 0; i < HOLDS; i++) {
+        (void)snprintf(name, sizeof name, "lock%d", i);
+        hold(kinds[i % 3], name);
+    }
+    count_renewals(&renewals, &commands);
+    ck_assert_int_eq(grants, HOLDS);
+    ck_assert_uint_eq(renewals, HOLDS);
+    ck_assert_uint_le(commands, 4 * 3 + HOLDS / 100);
+    end_client();
+    harness_end(&harness);
+}
+END_TEST
+
+static const struct {
+    int masters;
+    bool is_silent;
+} failovers[] = {{3, false}, {3, true}, {100, false}, {100, true}};
+
+/* A call that waits for a master that failed is granted by its successor soon after the promotion,
+ * whatever the number of masters (DISCOVER-6). */
+START_TEST(discover_6_time_to_notice_a_failover_does_not_grow_with_the_masters)
+{
+    char name[32];
+    int number = 0;
+
+    masters_begin(&masters, &harness, failovers[_i].masters, false);
+    begin_client(masters_url());
+    do
+        (void)snprintf(name, sizeof name, "lock%d", number++);
+    while (masters_of(&masters, name) != 0);
+    run_for(1000000);
+    if (failovers[_i].is_silent)
+        server_lose_power(masters.servers[0]);
+    else
+        server_take_down(masters.servers[0]);
+    hold(HF_KIND_PLAIN, name);
+    run_for(5000000);
+    masters_promote(&masters);
+    run_for(1100000); /* the longest pause between two rounds, and a round */
+    ck_assert_int_eq(grants, 1);
+    end_client();
+    masters_end(&masters);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sim: many masters");
+    TCase *c = tcase_create("masters");
+
+    tcase_add_test(c, watchdog_5_holds_of_one_slot_are_renewed_by_one_call);
+    tcase_add_test(c, watchdog_5_kinds_that_alternate_are_renewed_together);
+    tcase_add_loop_test(c, discover_6_time_to_notice_a_failover_does_not_grow_with_the_masters, 0,
+                        sizeof failovers / sizeof *failovers);
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}
