@@ -47,7 +47,7 @@ static void close_fds_from(unsigned first)
 
 #else
 
-static void close_from(unsigned first)
+static void close_fds_from(unsigned first)
 {
     struct rlimit limit;
 

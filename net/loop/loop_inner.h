@@ -126,7 +126,7 @@ void hf_wake_outer(struct hf_loop *loop);
 #ifdef HF_ASSERTS
 static inline void hf_note_locker(struct hf_loop *loop)
 {
-    loop->locker = pthread_self();
+    loop->lock_holder = pthread_self();
     loop->is_locked = true;
 }
 
