@@ -112,13 +112,24 @@ static bool is_disturbed(const struct judge *j, const struct ask *ask)
            trouble_last(j, ask->client, ask->lock) >= since_us;
 }
 
+/* Its owner has been told of another grant since it began, so the call becomes a re-entry and
+ * gives up its place. If that hold is lost or released, it gets a new place after the release. */
+static bool is_reentry(const struct ask *ask)
+{
+    for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next)
+        if (text_is(hold->owner, ask->owner) && hold->acquired.line > ask->asked.line &&
+            (hold->tally > 0 || hold->releasing > 0))
+            return true;
+    return false;
+}
+
 static bool came_before(const struct judge *j, const struct ask *ask,
                         const struct ask *granted)
 {
     return ask->is_fair && ask->op == HISTORY_OP_ACQUIRE && ask->wait_ms != 0 &&
            ask->queued.line && !ask->has_had_turn &&
            (!granted->queued.line || ask->queued.line < granted->queued.line) &&
-           !text_is(ask->owner, granted->owner) && !is_disturbed(j, ask);
+           !text_is(ask->owner, granted->owner) && !is_reentry(ask) && !is_disturbed(j, ask);
 }
 
 void p5_in_order(struct judge *j, struct hold *hold)

@@ -564,6 +564,9 @@ static const struct past {
     {"member_granted_again_beside_a_late_reply", "P12",
      "the judge counted a member that was granted again before its owner could know of it, while the "
      "reply of another member was late"},
+    {"place_given_up_by_a_call_that_becomes_a_reentry", "P5",
+     "the judge demanded the turn of a waiting call whose owner had been granted the lock by another "
+     "call; the call becomes a re-entry and gives up its place"},
     {"quorum_released_while_a_client_is_closed", "P7",
      "without a background thread, callbacks were called at the end of a close, and the quorum's "
      "release waited for one"},
