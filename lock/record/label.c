@@ -209,8 +209,11 @@ static hf_status send_last_label_request(struct hf_client *client, int64_t now)
 
     label->request.done = on_last_request_done;
     if (has_unexpired_hold(client))
+        /* A watchdog timeout to spare, as in store_label: the server may have granted the hold
+         * after the loop read the clock. */
         return hf_label_request_send_set(&label->request, label->label_text,
-                                         label->needed_until_ms - now, now + LABEL_CLOSE_MS);
+                                         label->needed_until_ms - now + client->watchdog_ms,
+                                         now + LABEL_CLOSE_MS);
     return hf_label_request_send_del(&label->request, now + LABEL_CLOSE_MS);
 }
 

@@ -159,7 +159,8 @@ START_TEST(a_hold_that_stays_leaves_its_label)
     ck_assert_ok(hf_client_close(client, LONG_MS, &closed, NULL));
     ck_assert_uint_eq(closed.holds, 1);
     ttl_ms = server_ask_int(server, "PTTL %s", key_of(client, key));
-    ck_assert_int_ge(ttl_ms, server_ask_int(server, "PTTL %s", NAME));
+    /* With time to spare: the client does not know the moment at which the lock expires. */
+    ck_assert_int_gt(ttl_ms, server_ask_int(server, "PTTL %s", NAME) + 20000);
     ck_assert_int_le(ttl_ms, 90000);
     hf_client_free(client);
 }

@@ -141,7 +141,7 @@ START_TEST(error_after_the_deadline_reports_a_possible_execution)
 {
     struct hf_error err;
 
-    open_client(_i, "EVALSHA ...", 0, false, 300);
+    open_client(_i, "EVALSHA ...", 0, false, 2000);
     ck_assert_status(try_acquire(lock_of(client, NAME), 1, &err), HF_E_NOREPLY);
     ck_assert_msg(strstr(err.text, words[_i]) && strstr(err.text, "a proxy has no"),
                   "%s", err.text);
