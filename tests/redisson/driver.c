@@ -169,8 +169,8 @@ struct driver *driver_start(struct server *s, int watchdog_ms)
 {
     const char *lib = environment("HF_REDISSON");
     char path[600], watchdog[16], url[SERVER_URL_MAX];
-    const char *const argv[] = {"java", "-XX:TieredStopAtLevel=1", "-cp", path,
-                          "Driver", url, watchdog, NULL};
+    const char *const argv[] = {"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path,
+                                "Driver", url, watchdog, NULL};
 
     (void)snprintf(path, sizeof path, "%s:%s/*", lib, lib);
     (void)snprintf(watchdog, sizeof watchdog, "%d", watchdog_ms);

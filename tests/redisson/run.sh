@@ -6,6 +6,8 @@
 set -eu
 
 here=tests/redisson
+# Short runs: without the optimizing compiler, a JVM takes half the CPU time.
+short='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
 build=$1
 base=$1/redisson
 program=${2:-test_redisson}
@@ -17,8 +19,14 @@ fi
 # fetch VERSION FOLDER
 fetch() {
     [ -e "$2/redisson-$1.jar" ] ||
-        mvn -q -B -f $here/pom.xml dependency:copy-dependencies \
+        MAVEN_OPTS="$short ${MAVEN_OPTS:-}" mvn -q -B -f $here/pom.xml dependency:copy-dependencies \
             -Dredisson.version="$1" -DoutputDirectory="$PWD/$2" >"$2.log" 2>&1
+}
+
+# compile CLASS: in the folder $lib. javac passes options after -J to its JVM.
+compile() {
+    # shellcheck disable=SC2046 # words
+    javac $(printf ' -J%s' $short) -d "$lib" -cp "$lib/*" "$here/$1.java"
 }
 
 # prepare VERSION: whether it is there, with its driver compiled. One after the other,
@@ -29,15 +37,15 @@ prepare() {
         echo "skipped: Redisson $1 (it cannot be fetched: $lib.log)"
         return 1
     fi
-    javac -d "$lib" -cp "$lib/*" $here/Driver.java || exit 1
-    [ "$program" != soak ] || javac -d "$lib" -cp "$lib/*" $here/Soak.java || exit 1
+    compile Driver || exit 1
+    [ "$program" != soak ] || compile Soak || exit 1
 }
 
 # beside VERSION: the program beside it, which replaces this shell. Each has a JVM and
 # servers of its own, which end with it.
 beside() {
     lib=$base/$1
-    kinds=$(java -cp "$lib:$lib/*" Driver kinds)
+    kinds=$(java $short -cp "$lib:$lib/*" Driver kinds)
     echo "Redisson $1: $kinds"
     HF_REDISSON=$lib HF_REDISSON_KINDS=$kinds exec "$build/tests/redisson/$program"
 }
