@@ -59,7 +59,7 @@ tls_live_yes  := tls tls_cluster tls_memory tls_refused tls_wire sentinel_tls ru
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_info net_sized net_url_words net_hash net_address_map net_wheel net_histogram net_spin net_url net_loop \
-        net_loop_seat net_loop_tasks net_loop_thread net_resolve \
+        net_loop_driver net_loop_tasks net_loop_thread net_resolve \
         net_race net_dial net_socket net_handshake net_conn net_conn_end \
         net_conn_life net_conn_limits net_conn_skip net_skip net_room net_trace \
         net_link_connect net_link_login net_link_request net_link_rival net_link_server \

@@ -189,7 +189,7 @@ static void run_and_block(struct hf_task *task)
     tell('a');
 }
 
-/* SEAT-1: a lock's callback may take another lock. Others wait for their turn. */
+/* DRIVER-1: a lock's callback may take another lock. Others wait for their turn. */
 START_TEST(task_may_block_on_the_loop)
 {
     struct hf_task task;

@@ -1,5 +1,5 @@
-/* Which thread runs the tasks of a loop while another has the seat, and how
- * tasks are finished and threads kept out. Rule SEAT-9 of drive.c. */
+/* Which thread runs the tasks of a loop while another drives, and how
+ * tasks are finished and threads kept out. Rule DRIVER-9 of drive.c. */
 #include <check.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -84,8 +84,8 @@ static void end_sleeper(pthread_t caller)
     (void)pthread_join(caller, NULL);
 }
 
-/* SEAT-1, SEAT-3: a callback that takes its time does not delay a caller. Here the
- * thread in the seat runs it while a caller is already asleep. */
+/* DRIVER-1, DRIVER-3: a callback that takes its time does not delay a caller. Here the
+ * driver runs it while a caller is already asleep. */
 START_TEST(slow_task_does_not_keep_the_driver_role)
 {
     struct hf_task slow;
@@ -120,7 +120,7 @@ START_TEST(slow_task_does_not_keep_the_driver_role)
 }
 END_TEST
 
-/* ---- SEAT-9: tasks while a caller drives ---- */
+/* ---- DRIVER-9: tasks while a caller drives ---- */
 
 struct whose_job {
     struct hf_task task;
@@ -184,7 +184,7 @@ START_TEST(blocked_caller_runs_no_task)
 }
 END_TEST
 
-/* A thread that dispatches runs it beside the caller that keeps the seat. */
+/* A thread that dispatches runs it beside the caller that drives. */
 START_TEST(dispatcher_runs_tasks_beside_a_caller)
 {
     pthread_t caller, dispatcher;
@@ -205,7 +205,7 @@ START_TEST(dispatcher_runs_tasks_beside_a_caller)
 END_TEST
 
 /* Another event loop that sleeps on hf_loop_fd is woken, each time, though the
- * caller in the seat sleeps on the same descriptors. */
+ * caller that drives sleeps on the same descriptors. */
 START_TEST(foreign_loop_runs_tasks_beside_a_caller)
 {
     struct pollfd ours = {.events = POLLIN};
@@ -384,7 +384,7 @@ END_TEST
 
 /* ---- quiescing ---- */
 
-/* SEAT-6: Nobody handles a thing between quiesce and resume, whoever drove before. */
+/* DRIVER-6: Nobody handles a thing between quiesce and resume, whoever drove before. */
 START_TEST(nothing_happens_while_quiesced)
 {
     struct alarm a = {.letter = 't'};
@@ -429,22 +429,22 @@ static void *quiesce_often(void *arg)
     for (int i = 0; i < 100; i++) {
         lock();
         hf_loop_quiesce(loop);
-        ck_must(loop->has_driver, "the seat is kept");
+        ck_must(loop->has_driver, "it drives still");
         unlock();
         lock();
-        ck_must(loop->has_driver, "the seat is kept");
+        ck_must(loop->has_driver, "it drives still");
         hf_loop_resume(loop);
         unlock();
     }
     return arg;
 }
 
-/* Nobody keeps the seat but the background thread, which takes it after BACKGROUND_REST_MS;
+/* No thread drives but the background thread, which begins after BACKGROUND_REST_MS;
  * and whoever calls then is answered. */
-static void check_seat(bool has_thread)
+static void check_driver(bool has_thread)
 {
     lock();
-    ck_must(has_thread || !loop->has_driver, "the seat is left");
+    ck_must(has_thread || !loop->has_driver, "no thread drives");
     unlock();
     wait_ms(1);
 }
@@ -460,7 +460,7 @@ START_TEST(all_that_quiesce_and_all_that_call_finish)
     for (int i = 0; i < 3; i++)
         (void)pthread_join(quiescers[i], NULL);
     join_callers(callers);
-    check_seat(_i == 1);
+    check_driver(_i == 1);
     teardown();
 }
 END_TEST

@@ -32,7 +32,7 @@ START_TEST(without_a_thread_nothing_happens_by_itself)
 }
 END_TEST
 
-/* Even when a caller has only just left (SEAT-4), and attended or not. */
+/* Even when a caller has only just left (DRIVER-4), and attended or not. */
 START_TEST(background_thread_works_without_callers)
 {
     struct alarm a = {.letter = 't'};

@@ -534,7 +534,7 @@ START_TEST(loop_looks_for_so_long_and_then_sleeps)
 }
 END_TEST
 
-/* SEAT-7: What drives without being a blocked caller, as the background thread does. */
+/* DRIVER-7: What drives without being a blocked caller, as the background thread does. */
 START_TEST(only_a_blocked_caller_looks)
 {
     struct hf_loop_options options = {.size = sizeof options, .thread = false};

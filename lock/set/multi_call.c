@@ -103,19 +103,19 @@ static void record_member_acquire(struct hf_multi_call *call, hf_status status,
 
 /* The result of a release is HF_LOST if a member was lost; otherwise the first failure.
  * */
-static void record_member_release(struct member_call *seat, hf_status status,
+static void record_member_release(struct member_call *member_call, hf_status status,
                                   const struct hf_error *err)
 {
-    struct hf_multi_call *call = seat->call;
+    struct hf_multi_call *call = member_call->call;
     hf_status *worst = &call->turn.status;
 
     HF_ASSERT(call->hold->has_pending_call);
     if (call->is_release && status < 0 &&
         (*worst == HF_OK || (status == HF_LOST && *worst != HF_LOST))) {
         *worst = status;
-        set_error_of_member(call, seat->member, status, text_of_failure(status, err));
+        set_error_of_member(call, member_call->member, status, text_of_failure(status, err));
     }
-    hf_multi_turn_release_ended(&call->turn, seat->member);
+    hf_multi_turn_release_ended(&call->turn, member_call->member);
 }
 
 static void on_member_acquired(void *ctx, hf_status status, const struct hf_error *err);
@@ -148,31 +148,32 @@ static bool start_member_acquire(struct hf_multi_call *call, struct hf_multi_ste
 /* MULTI-8 */
 static struct member_call *member_call_for(struct hf_multi_call *call, uint32_t member)
 {
-    struct member_call *seat;
+    struct member_call *member_call;
 
     if (!call->member_calls && call->turn.count > 1 &&
-        (call->member_calls = hf_mem_new(call->multi->mem, call->turn.count * sizeof *seat)))
+        (call->member_calls = hf_mem_new(call->multi->mem, call->turn.count * sizeof *member_call)))
         call->turn.releases_at_once_max = call->turn.count;
-    seat = call->member_calls ? &call->member_calls[member] : &call->spare_member_call;
-    seat->call = call;
-    seat->member = member;
-    return seat;
+    member_call = call->member_calls ? &call->member_calls[member] : &call->spare_member_call;
+    member_call->call = call;
+    member_call->member = member;
+    return member_call;
 }
 
 /* No other call would release the member, so this begins even where no call may. */
 static void start_member_release(struct hf_multi_call *call, uint32_t member)
 {
-    struct member_call *seat = member_call_for(call, member);
+    struct member_call *member_call = member_call_for(call, member);
     struct hf_lock *lock = call->multi->members[member];
     struct hf_op_request request = {.verb = &hf_verb_release,
                                     .begins_despite_limits = true,
                                     .owner = call->member_options.owner};
     hf_status rc = call->done
-                       ? hf_op_submit_in(&seat->storage, lock, &request, on_member_released, seat)
-                       : hf_op_start(&seat->storage, &seat->waiter, lock, &request);
+                       ? hf_op_submit_in(&member_call->storage, lock, &request,
+                                         on_member_released, member_call)
+                       : hf_op_start(&member_call->storage, &member_call->waiter, lock, &request);
 
     if (rc < 0)
-        record_member_release(seat, rc, &seat->storage.error);
+        record_member_release(member_call, rc, &member_call->storage.error);
 }
 
 /* A loop without a thread of its own, or whose thread this is, runs only while this
@@ -207,16 +208,16 @@ static struct member_call *next_pending_member_call(struct hf_multi_call *call)
 /* False: on_member_released will be called. */
 static bool await_one_member(struct hf_multi_call *call)
 {
-    struct member_call *seat;
+    struct member_call *member_call;
     hf_status rc;
 
     if (call->done)
         return false;
-    seat = next_pending_member_call(call);
+    member_call = next_pending_member_call(call);
     pthread_mutex_unlock(&call->multi->mutex);
-    rc = hf_op_await(&seat->storage);
+    rc = hf_op_await(&member_call->storage);
     pthread_mutex_lock(&call->multi->mutex);
-    record_member_release(seat, rc, &seat->storage.error);
+    record_member_release(member_call, rc, &member_call->storage.error);
     return true;
 }
 

@@ -168,7 +168,7 @@ void hf_quorum_end_comparison(const struct hf_quorum_hold *hold);
 enum hf_quorum_raising { RAISING_DONE, RAISING_PENDING, RAISING_FAILED };
 
 /* hf_quorum_raise_tokens - raises the token counters on the servers of the votes. RAISING_DONE:
- *   a majority has the token. RAISING_PENDING: `done` is called for each pending seat. */
+ *   a majority has the token. RAISING_PENDING: `done` is called for each pending member. */
 enum hf_quorum_raising hf_quorum_raise_tokens(struct hf_quorum_hold *hold,
                                               hf_done *done);
 

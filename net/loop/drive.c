@@ -1,37 +1,35 @@
-/* Which thread takes the turns of the loop. That thread has the seat.
+/* Which thread takes the turns of the loop: the driver.
  *
- * SEAT-1  At most one thread has the seat (has_driver), and only this thread waits in the poller.
- *         The mutex is free while it waits and while it runs tasks; it leaves the seat for the
- *         tasks, so that a callback may make a blocking call. (Which threads run tasks: SEAT-9.)
- * SEAT-2  A blocked caller takes the seat if it is free. Otherwise it sleeps until it has its
- *         reply or is offered the seat.
- * SEAT-3  A thread that leaves the seat passes it to the caller that has slept longest,
- *         otherwise to a thread in hf_loop_dispatch, otherwise to the background thread if it is
- *         needed.
- * SEAT-4  The background thread does not take the seat for BACKGROUND_REST_MS after a blocked
- *         caller, unless the loop is attended or a timer is due: a single caller then needs a write
- *         and a read, and no switch of threads. A timer that is armed for a time before the rest
- *         ends shortens the rest: at once if no thread drives, otherwise when the driver leaves.
- * SEAT-5  A sleeping thread is posted after the mutex was released, and if it has its reply it
- *         does not lock the mutex again: it would only wait for the driver.
- * SEAT-6  While another thread has the seat for longer than BACKGROUND_REST_MS, the background
- *         thread dozes; it is called when the seat is left.
- * SEAT-7  A blocked caller that drives may poll for replies before it sleeps, if that is cheaper
- *         (spin.h). The background thread never does: an idle client uses no processor time.
- * SEAT-8  An outer event loop sleeps for the time that hf_loop_timeout returned. A thread that
- *         leaves the seat and passes it to no thread wakes that loop if it would sleep too
- *         long.
- * SEAT-9  Tasks are the user's callbacks. The background thread and threads in hf_loop_dispatch
- *         run them, with or without the seat. A blocked caller never does: it may hold a mutex
- *         that the callback locks, and it has a deadline. While a blocked caller drives, each
- *         post calls a thread that runs them. hf_client_close is different: its contract says
- *         that it runs callbacks. Its wait ends for them (task_waiter).
- * SEAT-10 A callback may fork. In the child no thread drives: the background thread, if the child
- *         has it, ends when the callback returns, and other calls return. That thread blocks no
- *         signals there.
+ * DRIVER-1  At most one thread drives (has_driver), and only this thread waits in the poller. The
+ *           mutex is free while it waits and while it runs tasks. While it runs tasks it does not
+ *           drive, so a callback may make a blocking call. (Which threads run tasks: DRIVER-9.)
+ * DRIVER-2  A blocked caller drives if no other thread does. Otherwise it sleeps until it has its
+ *           reply or is offered to drive.
+ * DRIVER-3  A thread that stops driving offers it to the caller that has slept longest, otherwise
+ *           to a thread in hf_loop_dispatch, otherwise to the background thread if it is needed.
+ * DRIVER-4  The background thread does not drive for BACKGROUND_REST_MS after a blocked caller,
+ *           unless the loop is attended or a timer is due: a single caller then needs a write and
+ *           a read, and no switch of threads. A timer that is armed for a time before the rest ends
+ *           shortens the rest: at once if no thread drives, otherwise when the driver stops.
+ * DRIVER-5  A sleeping thread is posted after the mutex was released, and if it has its reply it
+ *           does not lock the mutex again: it would only wait for the driver.
+ * DRIVER-6  While another thread drives for longer than BACKGROUND_REST_MS, the background thread
+ *           dozes; it is called when that thread stops driving.
+ * DRIVER-7  A blocked caller that drives may poll for replies before it sleeps, if that is cheaper
+ *           (spin.h). The background thread never does: an idle client uses no processor time.
+ * DRIVER-8  An outer event loop sleeps for the time that hf_loop_timeout returned. A thread that
+ *           stops driving and offers it to no thread wakes that loop if it would sleep too long.
+ * DRIVER-9  Tasks are the user's callbacks. The background thread and threads in hf_loop_dispatch
+ *           run them, whether they drive or not. A blocked caller never does: it may hold a mutex
+ *           that the callback locks, and it has a deadline. While a blocked caller drives, each
+ *           post calls a thread that runs them. hf_client_close is different: its contract says
+ *           that it runs callbacks. Its wait ends for them (task_waiter).
+ * DRIVER-10 A callback may fork. In the child no thread drives: the background thread, if the child
+ *           has it, ends when the callback returns, and other calls return. That thread blocks no
+ *           signals there.
  *
  * Source: performance, 6. */
-/* Tests: tests/test_net_loop_seat.c, tests/test_net_loop_tasks.c,
+/* Tests: tests/test_net_loop_driver.c, tests/test_net_loop_tasks.c,
  *        tests/test_net_loop_thread.c, tests/sim/test_threads.c. */
 #include <errno.h>
 #include <signal.h>
@@ -43,11 +41,11 @@
 #include "net/loop/loop.h"
 #include "net/loop/loop_inner.h"
 
-/* SEAT-4. Longer than a round trip and the work between two calls, so that a caller that
- * sends one request after another keeps the seat; short beside any timeout. */
+/* DRIVER-4. Longer than a round trip and the work between two calls, so that a caller that
+ * sends one request after another remains the driver; short beside any timeout. */
 #define BACKGROUND_REST_MS 20
 
-/* ---- the seat ---- */
+/* ---- the driver ---- */
 
 static bool needs_background_thread(const struct hf_loop *loop)
 {
@@ -55,7 +53,7 @@ static bool needs_background_thread(const struct hf_loop *loop)
            hf_tasks_are_due(loop);
 }
 
-/* SEAT-4. True: the thread in the background must look again. */
+/* DRIVER-4. True: the thread in the background must look again. */
 static bool is_timer_due_before_rest_ends(struct hf_loop *loop)
 {
     if (!loop->is_timer_due_in_rest)
@@ -159,7 +157,7 @@ static void become_driver(struct hf_loop *loop, bool runs_tasks)
     loop->does_driver_run_tasks = runs_tasks;
 }
 
-/* A blocked caller takes one turn. The seat is passed to threads that quiesce,
+/* A blocked caller takes one turn. Threads that quiesce are offered to drive,
  * because the next thing that a caller does is sleep. */
 static void drive_one_turn(struct hf_loop *loop)
 {
@@ -170,7 +168,7 @@ static void drive_one_turn(struct hf_loop *loop)
         offer_driver_role(loop);
 }
 
-/* All others. The seat is passed on before the tasks are run, which may take
+/* All others. Another thread is offered to drive before the tasks are run, which may take
  * their time. */
 static void drive_and_run_tasks(struct hf_loop *loop, int64_t until_ms)
 {
@@ -187,7 +185,7 @@ static bool is_driver_role_free(const struct hf_loop *loop)
     return !loop->has_driver && loop->quiescing_threads == 0;
 }
 
-/* Sleeps until the seat is offered, there are tasks, or the time has passed. */
+/* Sleeps until it is offered to drive, there are tasks, or the time has passed. */
 static void wait_for_driver_role(struct hf_loop *loop, int64_t until_ms)
 {
     struct timespec until;
@@ -254,7 +252,7 @@ void hf_loop_set_task_waiter(struct hf_loop *loop, struct hf_waiter *w)
     loop->task_waiter = w;
 }
 
-/* Gives the lock up. True: it was offered the seat, and has the lock again. */
+/* Gives the lock up. True: it was offered to drive, and has the lock again. */
 static bool sleep_until_posted(struct hf_waiter *w)
 {
     struct hf_loop *loop = w->loop;
@@ -287,7 +285,7 @@ void hf_loop_wait(struct hf_waiter *w)
         if (is_driver_role_free(loop))
             drive_one_turn(loop);
         else if (!sleep_until_posted(w))
-            return; /* SEAT-5 */
+            return; /* DRIVER-5 */
     }
     loop->last_caller_ms = hf_loop_now(loop);
     offer_driver_role(loop);
@@ -354,8 +352,7 @@ static void pause_background_thread(struct hf_loop *loop)
     loop->is_background_paused = false;
 }
 
-/* How long the thread still leaves the seat to callers; 0: it is ours
- * (SEAT-4). */
+/* How long the thread still lets callers drive; 0: it drives now (DRIVER-4). */
 static int64_t time_left_to_callers_ms(struct hf_loop *loop)
 {
     int64_t now = hf_loop_now(loop);
@@ -372,7 +369,7 @@ static void run_background_step(struct hf_loop *loop)
     int64_t left;
 
     if (hf_tasks_are_due(loop)) {
-        hf_tasks_run(loop); /* beside a caller in the seat, if there is one */
+        hf_tasks_run(loop); /* beside a caller that drives, if there is one */
     } else if ((left = time_left_to_callers_ms(loop)) > 0) {
         rest_background_thread(loop, left);
     } else if (!is_driver_role_free(loop)) {
@@ -387,7 +384,7 @@ static void run_background_step(struct hf_loop *loop)
 static _Thread_local const sigset_t *mask_of_maker;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
-/* The only thread of a child is a copy of the one that forked (SEAT-10). */
+/* The only thread of a child is a copy of the one that forked (DRIVER-10). */
 static void unblock_signals(void)
 {
     if (mask_of_maker)
@@ -405,7 +402,7 @@ static void *background_thread(void *arg)
 
     mask_of_maker = &loop->creator_signal_mask;
     hf_loop_lock(loop);
-    while (!loop->is_closing && !hf_loop_forked(loop)) /* SEAT-10 */
+    while (!loop->is_closing && !hf_loop_forked(loop)) /* DRIVER-10 */
         run_background_step(loop);
     hf_loop_unlock(loop);
     return NULL;

@@ -104,9 +104,9 @@ void hf_loop_set_task_waiter(struct hf_loop *loop, struct hf_waiter *w);
 void hf_loop_retain_driver(struct hf_loop *loop);
 void hf_loop_release_driver(struct hf_loop *loop);
 
-/* hf_loop_quiesce - waits until no other thread drives, and takes the seat, so that objects can
+/* hf_loop_quiesce - waits until no other thread drives, and drives, so that objects can
  *                   be freed. [locked]
- * hf_loop_resume  - leaves the seat. [locked] */
+ * hf_loop_resume  - stops driving. [locked] */
 void hf_loop_quiesce(struct hf_loop *loop);
 void hf_loop_resume(struct hf_loop *loop);
 

@@ -48,7 +48,7 @@ struct hf_loop {
     bool is_running_tasks;
     pthread_t task_runner;        /* valid while is_running_tasks */
     pthread_cond_t tasks_are_done;
-    struct hf_waiter *task_waiter; /* a blocked caller that runs tasks, or NULL (SEAT-9) */
+    struct hf_waiter *task_waiter; /* a blocked caller that runs tasks, or NULL (DRIVER-9) */
 
     /* Under `mutex`: waking a driver that sleeps in the poller. */
     int wake_pipe[2];
@@ -68,7 +68,7 @@ struct hf_loop {
     bool is_timer_due_in_rest;          /* a timer was armed for a time before that */
     uint32_t driver_users_count;
     uint32_t quiescing_threads;
-    uint32_t dispatching_threads;       /* waiting in hf_loop_dispatch for the seat */
+    uint32_t dispatching_threads;       /* waiting in hf_loop_dispatch to drive */
     struct hf_spin spin;
     int64_t last_wait_ended_us;         /* end of the last wait; 0: not measured */
     uint32_t callers_woken;             /* blocked callers that were woken; it wraps */
@@ -83,7 +83,7 @@ struct hf_loop {
 };
 
 /* hf_turn_run - takes one turn: flushes, waits until `until_ms` at most, handles events and
- * timers, and flushes. The thread in the seat calls it. A blocked caller may poll before it
+ * timers, and flushes. The driver calls it. A blocked caller may poll before it
  * sleeps (spin.h), which delays a timer by SPIN_MAX_US at most. [locked] */
 void hf_turn_run(struct hf_loop *loop, int64_t until_ms);
 
@@ -91,7 +91,7 @@ void hf_turn_run(struct hf_loop *loop, int64_t until_ms);
 void hf_turn_flush(struct hf_loop *loop);
 
 /* hf_tasks_run     - runs the user's callbacks, in the background thread or in the thread that
- *                    dispatches (SEAT-9). Does nothing while another thread runs some. [locked]
+ *                    dispatches (DRIVER-9). Does nothing while another thread runs some. [locked]
  * hf_tasks_are_due - returns whether hf_tasks_run has work. [locked] */
 void hf_tasks_run(struct hf_loop *loop);
 static inline bool hf_tasks_are_due(const struct hf_loop *loop)
@@ -105,7 +105,7 @@ static inline bool hf_tasks_are_due(const struct hf_loop *loop)
 void hf_wake_task_runner(struct hf_loop *loop);
 
 /* hf_shorten_background_rest - ends the rest of the background thread earlier, because a timer is
- *                   due before (SEAT-4). In drive.c. [locked]
+ *                   due before (DRIVER-4). In drive.c. [locked]
  * hf_loop_timer_armed   - does this if a timer for `due_ms` needs it. [locked] */
 void hf_shorten_background_rest(struct hf_loop *loop);
 static inline void hf_loop_timer_armed(struct hf_loop *loop, int64_t due_ms)

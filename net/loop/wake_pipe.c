@@ -1,5 +1,5 @@
 /* A pipe, whose bytes mean nothing. See wake_pipe.h. */
-/* Tests: tests/test_net_loop_seat.c. */
+/* Tests: tests/test_net_loop_driver.c. */
 #include "net/loop/wake_pipe.h"
 
 #include <errno.h>

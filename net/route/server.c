@@ -461,7 +461,7 @@ static bool is_server_needed(const struct hf_server *server)
            !hf_pubsub_is_idle(server->pubsub);
 }
 
-/* In a timer, so that the seat is ours and no link is on the stack. */
+/* In a timer, so that this thread drives and no link is on the stack. */
 static void on_sweep_timer(struct hf_timer *timer)
 {
     struct hf_router *router = HF_OWNER_OF(timer, struct hf_router, sweep_timer);

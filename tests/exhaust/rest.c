@@ -1,5 +1,5 @@
 /* Every order of timers, callers and time, up to a number of events, for the
- * background thread that rests (SEAT-4): is each timer looked at when it is due?
+ * background thread that rests (DRIVER-4): is each timer looked at when it is due?
  *
  * The code is that of net/loop/drive.c. The threads are the model's: where the
  * background thread would sleep, its step is left, and what wakes it is noted. A
@@ -126,7 +126,7 @@ static void disarm_all(void)
         hf_wheel_cancel(&loop->wheel, &timers[i]);
 }
 
-/* A caller that finds the seat taken sleeps, and is offered it later: as one that
+/* A caller that finds another driver sleeps, and is offered to drive later: as one that
  * comes later. */
 static void come_or_go(void)
 {

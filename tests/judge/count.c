@@ -1,4 +1,4 @@
-/* Semaphores and latches: what each question has done. Rules: properties.h, P11. */
+/* Semaphores and latches: what each request has done. Rules: properties.h, P11. */
 #include "tests/judge/count.h"
 #include "tests/judge/violation.h"
 
@@ -17,12 +17,12 @@ bool count_is_named(const struct ask *ask)
     return count_is_of(ask) || ask->op == HISTORY_OP_RESIZE || ask->op == HISTORY_OP_DELETE;
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-static struct question *question_of(const struct lock *lock,
+static struct request *request_of(const struct lock *lock,
                                     struct history_text name)
 {
-    struct question *q = lock->questions;
+    struct request *q = lock->requests;
 
     while (q && !text_is(q->name, name))
         q = q->next;
@@ -31,12 +31,12 @@ static struct question *question_of(const struct lock *lock,
 
 void count_asked(const struct ask *ask, struct history_text name)
 {
-    struct question *q;
+    struct request *q;
 
-    if (question_of(ask->lock, name))
+    if (request_of(ask->lock, name))
         return;
     q = must_have(calloc(1, sizeof *q));
-    *q = (struct question){.next = ask->lock->questions,
+    *q = (struct request){.next = ask->lock->requests,
                            .client = ask->client,
                            .call = ask->call,
                            .op = ask->op,
@@ -45,12 +45,12 @@ void count_asked(const struct ask *ask, struct history_text name)
                            .wanted = HISTORY_NONE,
                            .asked = ask->asked};
     text_set(&q->name, name);
-    ask->lock->questions = q;
+    ask->lock->requests = q;
 }
 
 void count_free(struct lock *lock)
 {
-    for (struct question *q = lock->questions, *next; q; q = next) {
+    for (struct request *q = lock->requests, *next; q; q = next) {
         next = q->next;
         free((char *)q->name.at);
         free(q);
@@ -58,7 +58,7 @@ void count_free(struct lock *lock)
 }
 
 /* By how much it changes the number when it is executed. */
-static int64_t step_of(const struct question *q)
+static int64_t step_of(const struct request *q)
 {
     switch (q->op) {
     case HISTORY_OP_ACQUIRE:
@@ -76,7 +76,7 @@ static int64_t step_of(const struct question *q)
 }
 
 /* What it changes depends on the number that it meets. */
-static bool depends(const struct question *q)
+static bool depends(const struct request *q)
 {
     return q->op == HISTORY_OP_DRAIN || q->op == HISTORY_OP_DELETE;
 }
@@ -85,14 +85,14 @@ static bool depends(const struct question *q)
 
 #define PERCENT_MS (MS / 100) /* of a millisecond */
 
-static bool is_repeated(const struct question *q)
+static bool is_repeated(const struct request *q)
 {
     return q->op == HISTORY_OP_RELEASE || q->op == HISTORY_OP_ADD ||
            q->op == HISTORY_OP_REDUCE || q->op == HISTORY_OP_DRAIN;
 }
 
 /* Have so many percent of repeat_ms passed since it was asked? */
-static bool has_passed(const struct judge *j, const struct question *q, int percent)
+static bool has_passed(const struct judge *j, const struct request *q, int percent)
 {
     return j->header.repeat_ms != HISTORY_NONE && is_repeated(q) &&
            j->now.us - q->asked.us > j->header.repeat_ms * percent * PERCENT_MS;
@@ -103,7 +103,7 @@ static bool has_passed(const struct judge *j, const struct question *q, int perc
 static void disturb(const struct judge *j, struct lock *lock)
 {
     lock->disturbed = j->now;
-    for (struct question *q = lock->questions; q; q = q->next)
+    for (struct request *q = lock->requests; q; q = q->next)
         q->is_unsure = true;
 }
 
@@ -128,7 +128,7 @@ static bool is_undisturbed(const struct judge *j, const struct ask *ask)
 
 static void gone_of(struct lock *lock, uint32_t client)
 {
-    for (struct question *q = lock->questions; q; q = q->next)
+    for (struct request *q = lock->requests; q; q = q->next)
         if (q->client == client)
             q->is_left = true;
 }
@@ -161,16 +161,16 @@ static void fail_stock(struct judge *j, const struct lock *lock,
 }
 
 /* It changes only a semaphore that exists. */
-static bool needs_one(const struct question *q)
+static bool needs_one(const struct request *q)
 {
     return q->op == HISTORY_OP_ADD || q->op == HISTORY_OP_REDUCE;
 }
 
-static const char *wrong_step(const struct judge *j, const struct question *q,
+static const char *wrong_step(const struct judge *j, const struct request *q,
                               const struct stock *stock, const struct history_event *e)
 {
     if (q->times == 1 && has_passed(j, q, 101))
-        return "a question is executed that is not repeated any longer";
+        return "a request is executed that is not repeated any longer";
     if (q->op == HISTORY_OP_ACQUIRE && stock->n == HISTORY_NONE)
         return "what was taken is returned to a semaphore that is no more";
     if (stock->n == HISTORY_NONE && needs_one(q))
@@ -178,17 +178,17 @@ static const char *wrong_step(const struct judge *j, const struct question *q,
     if (!depends(q))
         return q->net == 0 || q->net == step_of(q)
                    ? NULL
-                   : "one question is executed twice, or undone twice";
+                   : "one request is executed twice, or undone twice";
     if (q->times > 1)
-        return "one question is executed twice";
+        return "one request is executed twice";
     if (q->op == HISTORY_OP_DELETE)
         return e->n == HISTORY_NONE ? NULL : "a deletion leaves a number";
     return e->n == 0 && stock->n > 0 ? NULL : "a drain does not take what is available";
 }
 
-/* A question does its step, and may undo it; nothing else. */
+/* A request does its step, and may undo it; nothing else. */
 static void take_in(struct judge *j, const struct lock *lock,
-                    const struct stock *stock, struct question *q,
+                    const struct stock *stock, struct request *q,
                     const struct history_event *e)
 {
     const char *wrong;
@@ -209,14 +209,14 @@ static void note_end(const struct lock *lock, const struct history_event *e)
 {
     if (e->n != HISTORY_NONE)
         return;
-    for (struct question *q = lock->questions; q; q = q->next)
+    for (struct request *q = lock->requests; q; q = q->next)
         q->is_past = true;
 }
 
 void count_stock(struct judge *j, struct lock *lock, const struct stock *stock,
                  const struct history_event *e)
 {
-    struct question *q = e->hold.at ? question_of(lock, e->hold) : NULL;
+    struct request *q = e->hold.at ? request_of(lock, e->hold) : NULL;
 
     if (e->by == HISTORY_BY_REPLICATION)
         return;
@@ -248,15 +248,15 @@ static bool is_one_out(const struct lock *lock, uint32_t server, int64_t at_us)
 }
 
 static const char *wrong_number(const struct judge *j, const struct lock *lock,
-                                const struct stock *stock, const struct question *q,
+                                const struct stock *stock, const struct request *q,
                                 const struct history_event *e)
 {
     int64_t sure_us = j->now.us + j->header.slack_ms * MS;
 
     if (q->times > 1)
-        return "one question changes the number twice";
+        return "one request changes the number twice";
     if (e->by == HISTORY_BY_RESIZE)
-        return e->n == q->n ? NULL : "a question sets another number than that of its call";
+        return e->n == q->n ? NULL : "a request sets another number than that of its call";
     return !lock->halved.line && is_one_out(lock, stock->server, sure_us)
                ? "it is deleted while permits are in use"
                : NULL;
@@ -265,7 +265,7 @@ static const char *wrong_number(const struct judge *j, const struct lock *lock,
 void count_of_permits(struct judge *j, struct lock *lock, const struct stock *stock,
                       const struct history_event *e)
 {
-    struct question *q = e->hold.at ? question_of(lock, e->hold) : NULL;
+    struct request *q = e->hold.at ? request_of(lock, e->hold) : NULL;
     const char *wrong;
 
     if (e->by == HISTORY_BY_OPERATOR && state_decides(j, stock->server))
@@ -302,7 +302,7 @@ static void fail_end(struct judge *j, const struct ask *ask, const char *what)
     show(v, j->now);
 }
 
-/* What all questions of a call have done together. */
+/* What all requests of a call have done together. */
 struct sum {
     int64_t net, times;
     bool is_unsure;
@@ -312,7 +312,7 @@ static struct sum sum_of(const struct ask *ask)
 {
     struct sum sum = {0, 0, false};
 
-    for (const struct question *q = ask->lock->questions; q; q = q->next)
+    for (const struct request *q = ask->lock->requests; q; q = q->next)
         if (q->client == ask->client && q->call == ask->call) {
             sum.net += q->net;
             sum.times += q->times;
@@ -358,10 +358,10 @@ static bool is_of(struct history_text status, const char *const *statuses)
     return false;
 }
 
-/* What a question should have done when all is quiet, or NONE: nobody knows. Whoever has
+/* What a request should have done when all is quiet, or NONE: nobody knows. Whoever has
  * permits may add or remove them: the client repeats such a request until it is executed, or
  * says that nothing was done. */
-static int64_t wanted_of(const struct question *q, struct history_text status,
+static int64_t wanted_of(const struct request *q, struct history_text status,
                          bool is_nothing)
 {
     static const char *const repeated[] = {"HF_E_CONNECT", "HF_E_NOREPLY", "HF_E_PROTOCOL",
@@ -382,7 +382,7 @@ static void want(const struct ask *ask, struct history_text status, bool is_done
 {
     int64_t left = is_done ? 1 : 0;
 
-    for (struct question *q = ask->lock->questions; q; q = q->next) {
+    for (struct request *q = ask->lock->requests; q; q = q->next) {
         if (q->client != ask->client || q->call != ask->call)
             continue;
         if (q->op == HISTORY_OP_ACQUIRE)
@@ -503,14 +503,14 @@ void count_meets(const struct judge *j, struct lock *lock)
 /* ---- when all is quiet ---- */
 
 static bool is_excused(const struct judge *j, const struct lock *lock,
-                       const struct question *q)
+                       const struct request *q)
 {
     return q->net == 0 &&
            (has_passed(j, q, 99) || (q->is_latch && !was_closed(j, lock, q->asked)));
 }
 
 static void rest_of(struct judge *j, const struct lock *lock,
-                    const struct question *q)
+                    const struct request *q)
 {
     struct judge_violation *v;
 
@@ -532,7 +532,7 @@ void count_rest(struct judge *j)
 {
     for (size_t i = 0; i < j->locks_room; i++)
         for (const struct lock *lock = j->locks[i]; lock; lock = lock->chain)
-            for (const struct question *q = lock->questions; q; q = q->next)
+            for (const struct request *q = lock->requests; q; q = q->next)
                 rest_of(j, lock, q);
 }
 

@@ -8,8 +8,8 @@
 
 #include "tests/judge/state.h"
 
-struct question {
-    struct question *next;      /* of its lock */
+struct request {
+    struct request *next;      /* of its lock */
     struct history_text name;
     uint32_t client;
     int64_t call;
@@ -38,13 +38,13 @@ struct question {
  * count_ended   - the call has ended. `is_done`: well; `is_nothing`: it says that
  *                 nothing was done.
  * count_gone    - the client is no more: what it had not settled nobody does.
- * count_disturbed - a fault may have undone what the lock's questions did. With
+ * count_disturbed - a fault may have undone what the lock's requests did. With
  *                 lock NULL: all locks'.
  * count_rest    - all is quiet.
  * count_is_free - at the server that decides: is there so much; has the latch opened?
  * count_is_free_at - the same at this server, which may have no number of it. A number that has
  *                 expired counts as 0, although a replica keeps it.
- * count_free    - forgets the lock's questions. */
+ * count_free    - forgets the lock's requests. */
 bool count_is_of(const struct ask *ask);
 bool count_is_named(const struct ask *ask);
 void count_asked(const struct ask *ask, struct history_text name);

@@ -111,7 +111,7 @@
  *                            on; without n: there is no such semaphore. While its
  *                            keys go to another server, one by one, each may have
  *                            a part. Of kind semaphore or latch: how many are
- *                            available, how far it is from 0; hold: the question
+ *                            available, how far it is from 0; hold: the request
  *                            that has changed it; until: it expires then
  *     told   channel n       a message was published, n subscribers
  *     down, up               it does not serve; it serves

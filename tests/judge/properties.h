@@ -106,11 +106,11 @@
  *      there are none. A call that resizes it sets its own number, once; when it has ended
  *      well, a server has done so, or had that number at some moment since it was asked. A call
  *      that sets the number sets its own. A call deletes it only while no permit is in use.
- *      What nobody owns, a semaphore or a latch, is changed by questions alone, each
+ *      What nobody owns, a semaphore or a latch, is changed by requests alone, each
  *      of which does its step once (takes n, adds n, removes n, counts down by n) or undoes
  *      it; never below 0 by who takes. A drain takes, once, all that is available, and the
  *      client says how many; a deletion leaves no number, once. When a call has ended well,
- *      its questions have done one step: but a latch that was at 0, or not there, at some
+ *      its requests have done one step: but a latch that was at 0, or not there, at some
  *      moment since it was asked is not counted down; and nobody returns from awaiting
  *      another one. A drain takes nothing, a deletion finds none, only where a server that
  *      may have answered (cause.h) had nothing available, or no number, at some moment.
@@ -125,7 +125,7 @@
  *      asked, and from then on it does nothing more; by a hundredth of that time, a clock may
  *      be wrong. What was taken is not returned to a semaphore that does not exist. Nor do an
  *      add and a reduction change such a one; they say whether there was one.
- *      Excused: an operator or a new master, for questions that were asked before;
+ *      Excused: an operator or a new master, for requests that were asked before;
  *      servers that were replaced; clients that have died.
  *
  * P12  Nothing fails, and nothing is lost, without a line that explains it: cause.h.

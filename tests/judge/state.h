@@ -97,7 +97,7 @@ struct head {
 };
 
 struct lock;
-struct question;
+struct request;
 
 struct hold {
     struct hold *next;          /* of its lock */
@@ -262,7 +262,7 @@ struct lock {
     uint32_t head_server;       /* that said so */
     struct head *heads;         /* of each server's own queue */
     struct stock *stocks;
-    struct question *questions; /* count.h */
+    struct request *requests; /* count.h */
     struct moment disturbed;    /* the last fault that changed a number */
     struct moment halved;       /* half of the semaphore has been deleted */
     struct moment unsure_force; /* a forced release that ended without an answer */

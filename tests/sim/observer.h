@@ -49,7 +49,7 @@ struct observer {
     struct observer_queue queues[PLAN_LOCKS_MAX];
     int64_t stocks[PLAN_LOCKS_MAX]; /* the permits of the last "stock" line; or NONE */
     int64_t stocks_until_us[PLAN_LOCKS_MAX]; /* when their key expires, in that line */
-    char question[OBSERVER_HOLD_MAX]; /* the request of the last counting script; "" */
+    char request[OBSERVER_HOLD_MAX]; /* the request of the last counting script; "" */
     bool is_drain; /* that script takes all permits */
     uint64_t lines;             /* the number of lines about holds */
 };

@@ -87,12 +87,12 @@ static bool is_drain(const struct model_script *s)
 
 void observer_count_asked(struct observer *w, const struct model_script *s)
 {
-    w->question[0] = '\0';
-    if (!counts(s->sha) || s->args[0].n >= sizeof w->question)
+    w->request[0] = '\0';
+    if (!counts(s->sha) || s->args[0].n >= sizeof w->request)
         return;
     w->is_drain = is_drain(s);
-    memcpy(w->question, s->args[0].p, s->args[0].n);
-    w->question[s->args[0].n] = '\0';
+    memcpy(w->request, s->args[0].p, s->args[0].n);
+    w->request[s->args[0].n] = '\0';
 }
 
 /* A key that goes to another server takes its number with it. */
@@ -163,5 +163,5 @@ void observer_count_look(struct observer *w, struct model *m, size_t lock,
         return;
     see_end(w, m, lock, name);
     observer_stock(w, lock, observer_available(m, name), by_whom(w, c, by),
-                   c->sha && counts(c->sha) ? w->question : "");
+                   c->sha && counts(c->sha) ? w->request : "");
 }

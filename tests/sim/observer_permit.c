@@ -134,7 +134,7 @@ static enum history_why why_freed(enum history_by by, enum history_why why)
 /* By the request of a call. */
 static const char *request_of(const struct observer *w, enum history_by by)
 {
-    return by == HISTORY_BY_RESIZE || by == HISTORY_BY_DELETE ? w->question : "";
+    return by == HISTORY_BY_RESIZE || by == HISTORY_BY_DELETE ? w->request : "";
 }
 
 static void look(struct observer *w, struct model *m, size_t lock,

@@ -1,6 +1,6 @@
 /* Several threads share one client, or two or three, in a simulated world whose scheduler switches between
  * them at each call of a mutex, condition or semaphore (world/sim_threads.h). One of them
- * drives the client's loop, and passes that role (the seat: net/loop/drive.c) on.
+ * drives the client's loop, and passes that role (the driver: net/loop/drive.c) on.
  *
  * A plan is two to four callers that acquire, release, inspect, cancel each other's waits and
  * close the client. In a third of the plans the client has a background thread, in a third
@@ -48,7 +48,7 @@
 
 /* ---- a run ---- */
 
-/* What happened. `passed`: how often the seat was passed to a thread. */
+/* What happened. `passed`: how often a thread was offered to drive. */
 struct counts {
     unsigned long long operations, granted, waited, cancelled, closed, lost, passed,
         quorums /* granted */, two /* granted at the second server */;
@@ -736,7 +736,7 @@ START_TEST(threads_of_one_client_take_turns_whatever_the_order)
     for (unsigned long long seed = from; seed <= to; seed++)
         run_seed(seed, &sum);
     printf("%llu worlds, %llu operations, %llu granted, %llu waited for long, "
-           "%llu cancelled, %llu closed, %llu lost, the seat passed %llu times; "
+           "%llu cancelled, %llu closed, %llu lost, %llu changes of driver; "
            "%llu quorums and %llu locks of a second server granted\n",
            to - from + 1, sum.operations, sum.granted, sum.waited, sum.cancelled,
            sum.closed, sum.lost, sum.passed, sum.quorums, sum.two);

@@ -72,7 +72,7 @@ void pair_close(struct pair *p);
 int look(struct pair *p);
 
 /* A thread that waits for `sleeper`, which `alarm_of_sleeper` wakes.
- * one_waits - in the seat, or while another is; nobody else waits. */
+ * one_waits - as the driver, or while another thread is; nobody else waits. */
 extern struct hf_waiter sleeper;
 extern struct alarm alarm_of_sleeper;
 void *sleep_well(void *arg);

@@ -1,4 +1,4 @@
-/* Which thread calls back, when, and in which order: rule SEAT-9 of net/loop/drive.c as a
+/* Which thread calls back, when, and in which order: rule DRIVER-9 of net/loop/drive.c as a
  * user of locks meets it. */
 #include <semaphore.h>
 
@@ -285,7 +285,7 @@ static void *dispatch_until_lost(void *arg)
     return NULL;
 }
 
-/* A caller sits in the seat for long, waiting for another lock. The loss is told
+/* A caller drives for long, waiting for another lock. The loss is told
  * by the thread that dispatches, and while the server keeps the lock. */
 START_TEST(loss_is_reported_while_a_caller_is_blocked)
 {

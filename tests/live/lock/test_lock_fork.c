@@ -294,7 +294,7 @@ static void end(uint64_t losses)
     hf_client_free(client);
 }
 
-/* SEAT-10: With a thread of its own, which the child's is a copy of, or dispatched. */
+/* DRIVER-10: With a thread of its own, which the child's is a copy of, or dispatched. */
 START_TEST(child_that_returns_from_a_callback_leaves_the_parent_alone)
 {
     bool has_thread = _i % 2;

@@ -140,7 +140,7 @@ static const char *const harmless[] = {
     "DEBUG SLEEP 0.2",
 };
 
-/* Shorter than the background thread's rest after a blocking call (SEAT-4). A thread that
+/* Shorter than the background thread's rest after a blocking call (DRIVER-4). A thread that
  * rests through the end of a lease is late each time; a busy machine is late often. */
 static const int64_t short_leases_ms[] = {6, 10, 15};
 #define SHORT_ROUNDS 20

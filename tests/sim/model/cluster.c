@@ -84,7 +84,7 @@ struct model *model_cluster_owner(const struct model_cluster *cl, unsigned slot)
 /* ---- where a command is served ---- */
 
 /* What a request says of its slot. */
-struct question {
+struct request {
     int slot;        /* -1: it has no keys */
     bool is_channel; /* sharded: there is no key to be missed */
     bool crosses, has_many;
@@ -105,9 +105,9 @@ static bool is_there(const struct call *c, struct slice key)
     return e && !md_is_expired(c->m, e);
 }
 
-static struct question question_of(const struct call *c)
+static struct request request_of(const struct call *c)
 {
-    struct question q = {.slot = -1, .is_channel = is_sharded_pubsub(c)};
+    struct request q = {.slot = -1, .is_channel = is_sharded_pubsub(c)};
     int first = -1, at;
 
     for (int i = 0;
@@ -253,14 +253,14 @@ static bool refuse(struct call *c, const char *text)
 #define TRYAGAIN "TRYAGAIN Multiple keys request during rehashing of slot"
 
 /* Since 7.0, of several keys of which some have gone. */
-static bool is_torn(const struct call *c, const struct question *q)
+static bool is_torn(const struct call *c, const struct request *q)
 {
     return q->existing > 0 && c->m->options.version != MODEL_REDIS_6_0;
 }
 
 /* Replies, and returns true, if it is not served here. */
 static bool redirect(struct model_node *node, struct call *c,
-                     const struct question *q)
+                     const struct request *q)
 {
     uint16_t owner = node->view.owner[q->slot];
     bool is_mine = owner == node->index;
@@ -287,7 +287,7 @@ static bool redirect(struct model_node *node, struct call *c,
 
 static bool before(void *ctx, struct call *c)
 {
-    struct question q = question_of(c);
+    struct request q = request_of(c);
     struct bytes *out = c->out;
     size_t said = out->n;
 

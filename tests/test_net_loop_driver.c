@@ -1,5 +1,5 @@
 /* Which thread takes the turns of a loop: another event loop, or callers that
- * drive for each other, and who is woken when. Rules SEAT-1 to SEAT-6 and SEAT-8
+ * drive for each other, and who is woken when. Rules DRIVER-1 to DRIVER-6 and DRIVER-8
  * of drive.c. */
 #include <check.h>
 #include <poll.h>
@@ -325,9 +325,9 @@ static void doze_once(void)
     (void)pthread_join(thread, NULL);
 }
 
-/* The test has the seat, and locks the mutex again as soon as the sleeper was posted. A
+/* The test drives, and locks the mutex again as soon as the sleeper was posted. A
  * sleeper that locks it, too, is sometimes the first, but not each time. */
-START_TEST(seat_5_a_sleeper_that_has_its_reply_does_not_lock_the_mutex)
+START_TEST(driver_5_a_sleeper_that_has_its_reply_does_not_lock_the_mutex)
 {
     setup();
     lock();
@@ -429,7 +429,7 @@ static void note_thread(struct hf_timer *timer)
     ring(timer);
 }
 
-/* SEAT-4: no switch of threads for a lone caller, but when the machine has kept it
+/* DRIVER-4: no switch of threads for a lone caller, but when the machine has kept it
  * from its work for so long that the background thread stepped in. */
 static const struct {
     int calls;
@@ -441,7 +441,7 @@ static const struct {
     {10, 30, 2000}, /* longer than it rests, but it has only just gone */
 };
 
-/* SEAT-2 */
+/* DRIVER-2 */
 START_TEST(lone_caller_drives_for_itself)
 {
     int by_itself = 0;
@@ -450,15 +450,15 @@ START_TEST(lone_caller_drives_for_itself)
     for (int i = 0; i < lone_calls[_i].calls; i++) {
         struct hf_waiter w;
         struct alarm a = {.waiter = &w};
-        bool is_seat_free;
+        bool has_no_driver;
 
         lock();
         hf_waiter_init(&w, loop);
         set(&a, lone_calls[_i].wait_ms);
         a.timer.fire = note_thread;
-        is_seat_free = !loop->has_driver;
+        has_no_driver = !loop->has_driver;
         hf_loop_wait(&w);
-        by_itself += is_seat_free && pthread_equal(whose, pthread_self());
+        by_itself += has_no_driver && pthread_equal(whose, pthread_self());
         local_rest_us(lone_calls[_i].pause_us);
     }
     ck_assert_int_gt(by_itself, lone_calls[_i].calls / 2);
@@ -467,7 +467,7 @@ START_TEST(lone_caller_drives_for_itself)
 END_TEST
 
 /* A caller that drives waits in the poller, and is woken out of it; one that
- * finds it driving sleeps, and has the seat when the first one leaves. */
+ * finds it driving sleeps, and drives when the first one stops. */
 START_TEST(work_of_threads_is_counted)
 {
     struct hf_loop_stats before, after;
@@ -493,7 +493,7 @@ START_TEST(work_of_threads_is_counted)
 }
 END_TEST
 
-START_TEST(seats_and_sleeps_are_counted)
+START_TEST(changes_of_driver_and_sleeps_are_counted)
 {
     pthread_t threads[CALLERS];
     struct hf_loop_stats stats;
@@ -533,19 +533,19 @@ static TCase *case_callers(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, sleeping_driver_is_woken, 0, 2 * ROWS(wakings));
     tcase_add_test(c, waiter_woken_before_it_waits_does_not_wait);
-    tcase_add_test(c, seat_5_a_sleeper_that_has_its_reply_does_not_lock_the_mutex);
+    tcase_add_test(c, driver_5_a_sleeper_that_has_its_reply_does_not_lock_the_mutex);
     tcase_add_loop_test(c, callers_drive_for_each_other, 0, 4);
     tcase_add_loop_test(c, no_thread_is_left_asleep, 0, 2);
     tcase_add_loop_test(c, lone_caller_drives_for_itself, 0,
                         ROWS(lone_calls));
     tcase_add_test(c, work_of_threads_is_counted);
-    tcase_add_test(c, seats_and_sleeps_are_counted);
+    tcase_add_test(c, changes_of_driver_and_sleeps_are_counted);
     return c;
 }
 
 int main(void)
 {
-    Suite *s = suite_create("net/loop, the seat");
+    Suite *s = suite_create("net/loop, the driver");
 
     suite_add_tcase(s, case_foreign_loop());
     suite_add_tcase(s, case_callers());
