@@ -12,10 +12,10 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "bench/count_bytes.h"
 #include "bench/rounds.h"
 #include "holdfast.h"
 #include "lock/script/scripts.h"
@@ -285,24 +285,6 @@ static void compare_in(const struct layout *layout)
 
 /* ---- memory and renewals ---- */
 
-static atomic_long live_bytes;
-
-static void *count_resize(void *ctx, void *ptr, size_t old, size_t size)
-{
-    (void)ctx;
-    if (!ptr)
-        old = 0;
-    if (size == 0) {
-        free(ptr);
-        live_bytes -= (long)old;
-        return NULL;
-    }
-    ptr = realloc(ptr, size);
-    if (ptr)
-        live_bytes += (long)size - (long)old;
-    return ptr;
-}
-
 /* One third of the watchdog's time, seen from outside: 1,000 more renewals. */
 static void watch_renewals(struct hf_client *client)
 {
@@ -356,7 +338,6 @@ static int by_number(const void *a, const void *b)
 /* The first hold also allocates what all holds share, and is not counted. */
 static void hold_many(void)
 {
-    static const struct hf_mem counting = {count_resize, NULL};
     struct hf_client *client = client_new(&counting, 6000);
     struct hf_lock *locks[HELD + 1];
     long before, deltas[HELD];

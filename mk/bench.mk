@@ -35,6 +35,17 @@ bench-%: deps-bench
 	+@$(MAKE) --no-print-directory $(BUILD)/bench/bench_$*
 	@bench/run.sh $(BUILD) $*
 
+# The sizes that no machine has are simulated.
+#: make bench-growth      what holds, clients, waiting clients and masters cost (docs/growth.md);
+#:                        growth-picture: draws the tables of docs/growth.md
+bench-growth: deps-bench
+	+@$(MAKE) --no-print-directory $(BUILD)/bench/bench_growth $(BUILD)/tests/sim/growth
+	@bench/run.sh $(BUILD) growth
+	@$(BUILD)/tests/sim/growth
+
+growth-picture:
+	@awk -f docs/growth.awk docs/growth.md >docs/growth.svg
+
 # make late-WHAT: the same, as if processors that were idle were woken late.
 $(BUILD)/bench/late.so: bench/late.c
 	@mkdir -p $(@D)
@@ -45,4 +56,4 @@ $(BUILD)/bench/late.so: bench/late.c
 late-%: $(BUILD)/bench/late.so
 	+@BENCH_PRELOAD=$(abspath $<) $(MAKE) --no-print-directory bench-$*
 
-.PHONY: bench
+.PHONY: bench bench-growth growth-picture

@@ -23,6 +23,8 @@ shape-check:
 docs-check: $(BUILD)/holdfast $(BUILD)/man3/holdfast.3
 	@awk -f docs/steps.awk docs/architecture.md | cmp - docs/steps.svg || \
 	    { echo 'docs/steps.svg is not what docs/architecture.md says: make steps' >&2; exit 1; }
+	@awk -f docs/growth.awk docs/growth.md | cmp - docs/growth.svg || \
+	    { echo 'docs/growth.svg is not what docs/growth.md says: make growth-picture' >&2; exit 1; }
 	@tests/acl.sh $(BUILD)/holdfast
 	@tests/completions.sh $(BUILD)/holdfast
 	@tests/url_page.sh

@@ -73,6 +73,14 @@ $(BUILD)/tests/sim/sim: $(BUILD)/tests/sim/sim.o $(run_O) $(sim_O) $(world_O) \
 
 build-tests: $(BUILD)/tests/sim/sim
 
+# How cost grows beyond the size of a machine: make bench-growth.
+$(BUILD)/tests/sim/growth: LINK += $(call wrapped,sysconf strtod _tcase_add_test \
+    _mark_point hf_loop_dispatch hf_poller_wait hf_socket_read hf_socket_write)
+$(BUILD)/tests/sim/growth: $(call objects,$(addprefix tests/sim/,growth masters harness)) \
+    $(run_O) $(sim_O) $(world_O) $(model_O) $(judge_O) $(support_O) $(LIBS)
+	$(call say,link $@)
+	$(Q)$(CC) $(TEST_LD) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(LUA_LIBS) $(CHECK_LIBS) -o $@
+
 # Plans that a nightly run found come first.
 #: make sim               the client in a simulated world, fresh seeds for
 #:                        SIM_TIME=$(SIM_TIME) s; SEEDS=A..B: these

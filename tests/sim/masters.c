@@ -50,9 +50,10 @@ void masters_begin(struct masters *m, struct harness *harness, int count, bool i
         m->nodes[i] = model_cluster_join(m->cluster, m->servers[i]->model,
                                          i < count ? NULL : m->nodes[0]);
     }
-    for (unsigned slot = 0; slot < MODEL_SLOTS; slot++)
-        model_cluster_assign(m->cluster, slot, slot,
-                             m->nodes[owner_of(m, slot, is_scattered)]);
+    for (unsigned slot = 0; slot < MODEL_SLOTS; slot++) {
+        m->first_owner[slot] = (uint16_t)owner_of(m, slot, is_scattered);
+        model_cluster_assign(m->cluster, slot, slot, m->nodes[m->first_owner[slot]]);
+    }
     server_follow(m->servers[count], m->servers[0], REPLICA_LAG_US);
     learn_all(m);
 }
@@ -73,13 +74,7 @@ const char *masters_url(void)
 
 int masters_of(const struct masters *m, const char *key)
 {
-    const struct model *owner =
-        model_cluster_owner(m->cluster, model_cluster_slot(key, strlen(key)));
-
-    for (int i = 0; i <= m->count; i++)
-        if (m->servers[i]->model == owner)
-            return i == m->count ? 0 : i;
-    return -1;
+    return m->first_owner[model_cluster_slot(key, strlen(key))];
 }
 
 void masters_promote(struct masters *m)

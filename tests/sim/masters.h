@@ -14,6 +14,7 @@ struct masters {
     struct server *servers[MASTERS_MAX + 1]; /* the last one is the replica */
     struct model_node *nodes[MASTERS_MAX + 1];
     int count;                  /* of masters */
+    uint16_t first_owner[MODEL_SLOTS]; /* the master that a slot had at first */
 };
 
 /* masters_begin - begins a world with `count` masters, which share the slots in order; or, if
