@@ -12,11 +12,13 @@
 
 #define MASTERS 3
 #define FIRST_PORT 17600        /* and, for messages between the nodes, 10,000 more */
+#define NODES_FILE "nodes.conf"
 
 struct master {
     pid_t pid;
     int port;
     redisContext *control;
+    char folder[32];
 };
 
 static struct master three_masters[MASTERS];
@@ -30,18 +32,17 @@ static inline void tell_master(const struct master *m, const char *command)
     freeReplyObject(reply);
 }
 
-static inline void become_server(int port)
+static inline void become_server(const struct master *m)
 {
-    char text[16], file[32], folder[] = "/tmp/bench-masters-XXXXXX";
+    char text[16];
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)snprintf(text, sizeof text, "%d", port);
-    (void)snprintf(file, sizeof file, "nodes-%d.conf", port);
-    if (!mkdtemp(folder) || !freopen("/dev/null", "w", stdout))
+    (void)snprintf(text, sizeof text, "%d", m->port);
+    if (!freopen("/dev/null", "w", stdout))
         _exit(126);
     (void)execlp("redis-server", "redis-server", "--port", text, "--bind", "127.0.0.1",
-                 "--save", "", "--appendonly", "no", "--dir", folder, "--cluster-enabled", "yes",
-                 "--cluster-config-file", file, (char *)NULL);
+                 "--save", "", "--appendonly", "no", "--dir", m->folder, "--cluster-enabled", "yes",
+                 "--cluster-config-file", NODES_FILE, (char *)NULL);
     _exit(127);
 }
 
@@ -78,9 +79,12 @@ static inline void three_masters_start(void)
         struct master *m = &three_masters[i];
 
         m->port = FIRST_PORT + i;
+        (void)snprintf(m->folder, sizeof m->folder, "/tmp/bench-master-XXXXXX");
+        if (!mkdtemp(m->folder))
+            die("mkdtemp", "failed");
         m->pid = fork();
         if (m->pid == 0)
-            become_server(m->port);
+            become_server(m);
         await_master(m);
         (void)snprintf(text, sizeof text, "CLUSTER ADDSLOTSRANGE %d %d", 16384 * i / MASTERS,
                        16384 * (i + 1) / MASTERS - 1);
@@ -95,10 +99,17 @@ static inline void three_masters_start(void)
 
 static inline void three_masters_stop(void)
 {
+    char file[64];
+
     for (int i = 0; i < MASTERS; i++) {
-        redisFree(three_masters[i].control);
-        (void)kill(three_masters[i].pid, SIGKILL);
-        (void)waitpid(three_masters[i].pid, NULL, 0);
+        struct master *m = &three_masters[i];
+
+        redisFree(m->control);
+        (void)kill(m->pid, SIGKILL);
+        (void)waitpid(m->pid, NULL, 0);
+        (void)snprintf(file, sizeof file, "%s/" NODES_FILE, m->folder);
+        (void)unlink(file);
+        (void)rmdir(m->folder);
     }
 }
 
