@@ -248,6 +248,14 @@ static void lose_members(struct plan *plan, uint64_t *dice)
 #define LOST_AT_MS 1700
 #define RELEASED_AT_MS 2000
 
+/* A client allows a sixth of it for the replicas at most. */
+static void use_watchdog(struct plan_head *h, int64_t watchdog_ms)
+{
+    h->watchdog_ms = watchdog_ms;
+    if (h->replicas_ms > watchdog_ms / 6)
+        h->replicas_ms = watchdog_ms / 6;
+}
+
 /* Nothing but a set that is held, one of whose members is freed by force. As the set is released,
  * one server of the cluster refuses scripts: the member that was lost decides the result. */
 static void release_beside_a_refusal(struct plan *plan, uint64_t *dice)
@@ -269,7 +277,7 @@ static void release_beside_a_refusal(struct plan *plan, uint64_t *dice)
     plan->fault_count = 1;
     plan->head.latency_us = 2000;
     plan->head.jitter_us = 1500;
-    plan->head.watchdog_ms = 10000;
+    use_watchdog(&plan->head, 10000);
 }
 
 #define ENTERS_AT_MS 5000
@@ -285,7 +293,7 @@ static void enter_for_long(struct plan *plan, uint64_t *dice)
 
     if (plan->op_count + 2 > PLAN_OPS_MAX)
         return;
-    plan->head.watchdog_ms = 900;
+    use_watchdog(&plan->head, 900);
     plan->head.latency_us = 20000;
     op = add_op(plan, OP_ACQUIRE, set, ENTERS_AT_MS, 0);
     op->wait_ms = HF_FOREVER;
