@@ -223,7 +223,7 @@ END_TEST
 
 START_TEST(it_ends_after_its_time)
 {
-    struct process *p = holdfast(server, "watch", "--for", "100ms", "x", NULL);
+    struct process *p = holdfast(server, "watch", "--for=1s", "--every=10s", "x", NULL);
 
     await_line(p, OUT, "x: free");
     ck_assert_int_eq(finish(p), 0);

@@ -264,7 +264,7 @@ static int status_as_user(const char *name)
 static void watch_as_user(const char *name)
 {
     ck_assert_int_eq(finish(holdfast(NULL, "watch", "-u", user_url(), "--every", "50ms",
-                                     "--for", "120ms", name, NULL)), 0);
+                                     "--for", "1s", name, NULL)), 0);
     ck_assert_no_denial(server, "watch");
 }
 
