@@ -717,7 +717,7 @@ START_TEST(guardian_that_kills_before_the_safe_moment_had_no_messages)
 {
     begin();
     run_command();
-    ck_assert_int_eq(cli_run_deadline_ms(&run), safe_until_ms);
+    ck_assert_int_eq(cli_run_guardian_kill_ms(&run), safe_until_ms);
     now_ms = safe_until_ms;
     safe_until_ms += TTL / 3;
     ck_assert(happens(CLI_EV_OVERDUE, 0) & CLI_DO_REPORT_LOST);
@@ -733,7 +733,7 @@ START_TEST(guardian_has_a_deadline_only_if_a_loss_stops_the_command)
 {
     begin_with((enum cli_on_lost)_i, 0);
     run_command();
-    ck_assert_int_eq(cli_run_deadline_ms(&run),
+    ck_assert_int_eq(cli_run_guardian_kill_ms(&run),
                      _i == CLI_LOST_STOP ? safe_until_ms : HF_NEVER);
 }
 END_TEST
@@ -763,7 +763,7 @@ START_TEST(doubt_after_a_switch_of_masters_stops_no_command)
     run_command();
     ev.now_ms = now_ms + 1;
     ck_assert_uint_eq(cli_run_step(&run, &ev), CLI_DO_FORWARD);
-    ck_assert_int_eq(cli_run_deadline_ms(&run), safe_until_ms);
+    ck_assert_int_eq(cli_run_guardian_kill_ms(&run), safe_until_ms);
     ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms - GRACE);
     ev.now_ms = safe_until_ms;
     ck_assert(cli_run_step(&run, &ev) & CLI_DO_KILL);

@@ -541,7 +541,8 @@ int cli_client_open(struct hf_client **out, const struct cli_common *common,
     return open_client(out, common, cli_common_url(common), 0, options);
 }
 
-hf_status cli_client_close(struct hf_client *client, int64_t deadline_ms, hf_status before)
+hf_status cli_client_close_and_merge_status(struct hf_client *client, int64_t deadline_ms,
+                                            hf_status before)
 {
     int64_t left_ms = hf_max_ms(deadline_ms - hf_clock_ms(), 0);
     hf_status rc = client ? hf_client_close(client, left_ms, NULL, NULL) : HF_OK;

@@ -151,10 +151,12 @@ int cli_client_open_no_retry(struct hf_client **out,
 int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
                        size_t index, struct hf_client_options *options);
 
-/* cli_client_close - closes one of several clients until deadline_ms. `before` is the status of
- *   those before it, at first HF_OK. Returns the status of all: if one has no reply, that of it;
- *   HF_E_SERVER (a release was refused) only if each server has replied. NULL is allowed. */
-hf_status cli_client_close(struct hf_client *client, int64_t deadline_ms, hf_status before);
+/* cli_client_close_and_merge_status - closes one of several clients until deadline_ms. `before` is
+ *   the status of those before it, at first HF_OK. Returns the status of all: if one has no
+ *   reply, that of it; HF_E_SERVER (a release was refused) only if each server has replied.
+ *   NULL is allowed. The caller frees the client. */
+hf_status cli_client_close_and_merge_status(struct hf_client *client, int64_t deadline_ms,
+                                            hf_status before);
 
 /* cli_lock_open - creates a handle on a name and connects to its server. Free it with
  *   hf_lock_free. With CLI_EXIT_ERROR, NULL means that the handle could not be created;

@@ -31,7 +31,7 @@ static void occupy_standard_fds(void)
 void cli_program_begin(const char *name)
 {
     cli_report_name(name);
-    cli_signals_begin();
+    cli_signals_end_from_start();
     cli_core_dump_forbid();
     occupy_standard_fds();
 }

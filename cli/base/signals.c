@@ -178,7 +178,7 @@ static void save_original_actions(void)
     has_begun = true;
 }
 
-void cli_signals_begin(void)
+void cli_signals_end_from_start(void)
 {
     sigset_t ends;
 
@@ -242,7 +242,7 @@ void cli_signals_end_at_once(bool on)
         cli_signals_die(signal, false);
 }
 
-void cli_signals_limit_time(bool on, const char *words)
+void cli_signals_set_end_limit(bool on, const char *words)
 {
     int signal;
 
@@ -257,7 +257,7 @@ void cli_signals_limit_time(bool on, const char *words)
 /* Blocked, so that its handler does not start the time for another signal. */
 void cli_signals_start_limit(int signal)
 {
-    cli_signals_block();
+    cli_signals_block_all();
     start_time_limit(signal);
     cli_signals_unblock();
 }
@@ -317,7 +317,7 @@ int cli_signals_take_end_signal(void)
 
 /* ---- around a fork ---- */
 
-void cli_signals_block(void)
+void cli_signals_block_all(void)
 {
     sigset_t all;
 

@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 
-/* cli_signals_begin - is the first call of the program. From then on TERM, INT, HUP and QUIT end
- *   it at once, in every state, also as PID 1, to which the kernel delivers only signals with a
- *   handler. A signal that was ignored at the start remains ignored. */
-void cli_signals_begin(void);
+/* cli_signals_end_from_start - is the first call of the program. From then on TERM, INT, HUP and
+ *   QUIT end it at once, in every state, also as PID 1, to which the kernel delivers only signals
+ *   with a handler. A signal that was ignored at the start remains ignored. */
+void cli_signals_end_from_start(void);
 
 /* "The four" are TERM, INT, HUP and QUIT, which end the program.
  *
@@ -15,12 +15,12 @@ void cli_signals_begin(void);
  *   TTOU ignored. Signals that were ignored at the start (nohup, a shell's background) stay
  *   ignored. Returns a descriptor, always the same, that is readable when a signal was recorded;
  *   -1: see errno.
- * cli_signals_end_at_once - on: the four end the program as after cli_signals_begin; at once if
- *   one was recorded before. For calls that block while no lock is held. Off: they are
- *   recorded.
- * cli_signals_limit_time - on: one of the four ends the program CLI_SIGNALS_LIMIT_MS after it was
- *   recorded, in any state, and prints `last_words` (a line, borrowed; NULL: none). Off: no
- *   limit, while a command runs.
+ * cli_signals_end_at_once - on: the four end the program as after cli_signals_end_from_start;
+ *   at once if one was recorded before. For calls that block while no lock is held. Off: they
+ *   are recorded.
+ * cli_signals_set_end_limit - on: one of the four ends the program CLI_SIGNALS_LIMIT_MS after
+ *   it was recorded, in any state, and prints `last_words` (a line, borrowed; NULL: none). Off:
+ *   no limit, while a command runs.
  * cli_signals_start_limit - starts that time for `signal` if it is not running.
  * cli_signals_record_stop - also records TSTP, while there is a command to stop.
  * cli_signals_take - returns the next recorded signal, or 0. A signal that arrived several
@@ -37,7 +37,7 @@ void cli_signals_begin(void);
 
 int cli_signals_open(void);
 void cli_signals_end_at_once(bool on);
-void cli_signals_limit_time(bool on, const char *last_words);
+void cli_signals_set_end_limit(bool on, const char *last_words);
 void cli_signals_start_limit(int signal);
 bool cli_signals_has_end_signal(void);
 void cli_signals_record_stop(bool is_noted);
@@ -47,10 +47,10 @@ bool cli_signals_is_end_signal(int signal);
 void cli_signals_reload_on_hangup(void);
 bool cli_signals_ends_us(int signal);
 
-/* cli_signals_block    - blocks all signals, so that a forked child does not run our handlers.
+/* cli_signals_block_all    - blocks all signals, so that a forked child does not run our handlers.
  * cli_signals_unblock  - ends this in the parent.
  * cli_signals_restore_original - restores in the child what was set at the start of the program. */
-void cli_signals_block(void);
+void cli_signals_block_all(void);
 void cli_signals_unblock(void);
 void cli_signals_restore_original(void);
 

@@ -94,7 +94,7 @@ void cli_wait_begin(struct cli_wait *w, const char *last_words)
 {
     w->is_done = false;
     hf_cancel_init(&w->cancel, w->client);
-    cli_signals_limit_time(true, last_words);
+    cli_signals_set_end_limit(true, last_words);
 }
 
 void cli_wait_done(void *ctx, hf_status status, const struct hf_error *err)

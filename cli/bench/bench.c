@@ -135,7 +135,7 @@ static int measure_all_loads(struct bench *b, int64_t part_ms)
     int rc = CLI_CONTINUE;
 
     cli_signals_end_at_once(false);
-    cli_signals_limit_time(true, b->last_words);
+    cli_signals_set_end_limit(true, b->last_words);
     for (size_t i = 0; i < count_loads_to_run(b) && rc == CLI_CONTINUE &&
          b->wait.ending_signal == 0; i++)
         rc = bench_load_run(&b->load, loads[i].form,

@@ -354,7 +354,7 @@ hf_status bench_load_close(struct bench_load *load)
     hf_status worst = HF_OK;
 
     for (size_t i = 0; i < load->workers_count; i++)
-        worst = cli_client_close(load->workers[i].client, end_ms, worst);
+        worst = cli_client_close_and_merge_status(load->workers[i].client, end_ms, worst);
     for (size_t i = 0; i < load->workers_count; i++) {
         hf_lock_free(load->workers[i].own_lock);
         hf_lock_free(load->workers[i].shared_lock);

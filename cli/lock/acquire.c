@@ -120,7 +120,7 @@ static int print_handle_or_release(struct acquire_and_print *a)
                       "releasing the lock");
     a->is_handle_printed = rc == CLI_CONTINUE;
     if (a->is_handle_printed) {
-        cli_signals_limit_time(false, NULL);
+        cli_signals_set_end_limit(false, NULL);
         return CLI_EXIT_OK;
     }
     release_unprinted_lock(a);

@@ -204,7 +204,7 @@ static int hold_until_end(struct hold *h)
 {
     int rc = CLI_CONTINUE, end;
 
-    cli_signals_limit_time(false, NULL);
+    cli_signals_set_end_limit(false, NULL);
     cli_metrics_attach(h->metrics, h->wait.loop, &h->wait.client, 1);
     cli_metrics_note_held(h->metrics);
     if (wait_until_output_writable(h))

@@ -22,7 +22,7 @@ struct waiters_look {
     struct cli_query queue_query; /* of a fair lock */
     struct cli_query plain_query, sharded_query; /* of the others */
     char *names[CHANNELS_MAX];  /* of channels, or of the queue; malloc */
-    size_t names_lens[CHANNELS_MAX];
+    size_t name_lens[CHANNELS_MAX];
     size_t names_count;         /* of names; 0: nothing is asked */
     int64_t listeners;
     hf_status status;           /* HF_E_NOMEM */
@@ -43,7 +43,7 @@ static void add_name_of_pattern(struct waiters_look *look, const struct hf_right
     }
     hf_rights_name_put(text, p, lock->name, lock->name_len);
     look->names[look->names_count] = text;
-    look->names_lens[look->names_count++] = len;
+    look->name_lens[look->names_count++] = len;
 }
 
 /* The first pattern is that of the channel itself. */
@@ -134,7 +134,7 @@ static void request_queue(struct waiters_look *look, uint16_t slot)
 
     *q = (struct cli_query){.slot = slot, .read_reply = read_queue_places};
     cli_query_add_word(q, "LRANGE");
-    cli_query_add_bytes(q, look->names[0], look->names_lens[0]);
+    cli_query_add_bytes(q, look->names[0], look->name_lens[0]);
     cli_query_add_word(q, "0");
     cli_query_add_word(q, PLACES_LAST);
     cli_requests_send(look->waiters->requests, q);
@@ -145,7 +145,7 @@ static void request_listeners(struct waiters_look *look, struct cli_query *q, co
     cli_query_add_word(q, "PUBSUB");
     cli_query_add_word(q, command);
     for (size_t i = 0; i < look->names_count; i++)
-        cli_query_add_bytes(q, look->names[i], look->names_lens[i]);
+        cli_query_add_bytes(q, look->names[i], look->name_lens[i]);
     cli_requests_send(look->waiters->requests, q);
 }
 

@@ -160,7 +160,7 @@ int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0)
         return errno;
-    cli_signals_block();
+    cli_signals_block_all();
     child->guardian_pid = fork();
     err = errno;
     if (child->guardian_pid == 0) {

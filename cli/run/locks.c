@@ -108,7 +108,7 @@ hf_status cli_locks_close(struct cli_locks *l, int64_t linger_ms)
     int64_t deadline_ms = hf_clock_ms() + linger_ms;
 
     for (size_t i = 0; i < l->clients_count; i++)
-        worst = cli_client_close(l->clients[i], deadline_ms, worst);
+        worst = cli_client_close_and_merge_status(l->clients[i], deadline_ms, worst);
     return worst;
 }
 

@@ -173,9 +173,10 @@ static void handle_ended_command(struct cli_session *run,
                                                              run->tty.is_given_to_command});
 }
 
-/* A setuid command survives its guardian, and cannot be killed. Its pid is its own until
- * we reap it, also if we have not adopted it yet; one that has ended may be reaped. */
-static bool does_command_survive(const struct cli_session *run)
+/* Kills the command. A setuid command survives its guardian, and cannot be killed. Its pid is
+ * its own until we reap it, also if we have not adopted it yet; one that has ended may be
+ * reaped. */
+static bool is_command_kill_refused(const struct cli_session *run)
 {
     return cli_tree_signal(&run->child.tree, SIGKILL) == EPERM ||
            (run->state.state != CLI_RUN_DRAINING && kill(run->child.pid, SIGKILL) < 0 &&
@@ -187,7 +188,7 @@ static bool does_command_survive(const struct cli_session *run)
 static void handle_dead_guardian(struct cli_session *run)
 {
     cli_session_unwatch_guardian(run);
-    if (does_command_survive(run))
+    if (is_command_kill_refused(run))
         (void)cli_fail("the command's guardian was killed, and the command cannot be "
                        "signalled: %s; it runs on", strerror(EPERM));
     else
@@ -279,7 +280,7 @@ static void run_loop_turn(struct cli_session *run)
     if (run->has_guardian_news) {
         run->has_guardian_news = false;
         handle_command_news(run);
-        cli_session_watch_guardian(run);
+        cli_session_rewatch_guardian(run);
     }
     cli_proof_server_after_turn(&run->proof_server);
     cli_notify_after_turn(&run->notify);

@@ -66,7 +66,7 @@ static void watch_guardian(struct cli_session *run)
     hf_loop_unlock(run->loop);
 }
 
-void cli_session_watch_guardian(struct cli_session *run)
+void cli_session_rewatch_guardian(struct cli_session *run)
 {
     hf_loop_lock(run->loop);
     if (run->guardian_io.fd >= 0)
@@ -93,7 +93,7 @@ static int start_child_with(struct cli_session *run, char **env, int kept_fd)
     struct cli_child_plan plan = {.argv = run->options->argv,
                                   .env = env,
                                   .kept_fd = kept_fd,
-                                  .deadline_ms = cli_run_deadline_ms(&run->state),
+                                  .deadline_ms = cli_run_guardian_kill_ms(&run->state),
                                   .tty = &run->tty,
                                   .notify = &run->notify};
     int err;
@@ -359,7 +359,7 @@ void cli_session_update_limit(struct cli_session *run)
     const struct cli_run *r = &run->state;
     bool on = !cli_run_has_command(r) && r->state != CLI_RUN_KEEPING;
 
-    cli_signals_limit_time(on, run->last_words);
+    cli_signals_set_end_limit(on, run->last_words);
     if (on && r->leave_signal != 0)
         cli_signals_start_limit(r->leave_signal);
 }
@@ -376,7 +376,7 @@ void cli_session_handle_event(struct cli_session *run, struct cli_run_event ev)
     cli_session_update_limit(run);
     execute_todo(run, todo, ev.number);
     if (cli_run_has_command(&run->state))
-        cli_child_set_deadline(&run->child, cli_run_deadline_ms(&run->state));
+        cli_child_set_deadline(&run->child, cli_run_guardian_kill_ms(&run->state));
     cli_report_flush();
 }
 

@@ -55,7 +55,7 @@ struct cli_session {
  * cli_session_close_notice - closes both ends.
  * cli_session_handle_event - decides what follows from an event, and does it. Fills in its times.
  * cli_session_handle_number_event - does the same for an event of this kind and number.
- * cli_session_watch_guardian - waits for further messages of the guardian, after all were read.
+ * cli_session_rewatch_guardian - waits for further messages of the guardian, after all were read.
  * cli_session_unwatch_guardian - no longer waits for messages. Also if it does not wait. */
 void cli_session_update_limit(struct cli_session *run);
 int cli_session_open_notice(struct cli_session *run);
@@ -63,7 +63,7 @@ void cli_session_close_notice(struct cli_session *run);
 void cli_session_handle_event(struct cli_session *run, struct cli_run_event ev);
 void cli_session_handle_number_event(struct cli_session *run, enum cli_run_event_kind kind,
                                      int number);
-void cli_session_watch_guardian(struct cli_session *run);
+void cli_session_rewatch_guardian(struct cli_session *run);
 void cli_session_unwatch_guardian(struct cli_session *run);
 
 #endif

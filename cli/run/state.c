@@ -260,7 +260,7 @@ int64_t cli_run_next_ms(const struct cli_run *r)
 #define RENEWED_MS 2
 
 /* RUN-2, while we are stopped. */
-int64_t cli_run_deadline_ms(const struct cli_run *r)
+int64_t cli_run_guardian_kill_ms(const struct cli_run *r)
 {
     if (r->rules.on_lost != CLI_LOST_STOP)
         return HF_NEVER;
@@ -268,7 +268,7 @@ int64_t cli_run_deadline_ms(const struct cli_run *r)
 }
 
 /* RUN-11 */
-static bool is_hold_in_doubt(const struct cli_run *r, int64_t safe_ms)
+static bool is_new_master_silent(const struct cli_run *r, int64_t safe_ms)
 {
     return safe_ms == 0 && r->safe_until_ms != HF_NEVER &&
            r->now_ms < r->safe_until_ms;
@@ -279,7 +279,7 @@ static void update_safe_moment(struct cli_run *r, int64_t safe_ms)
 {
     int64_t until_ms;
 
-    if (safe_ms == INT64_MIN || is_hold_in_doubt(r, safe_ms))
+    if (safe_ms == INT64_MIN || is_new_master_silent(r, safe_ms))
         return;
     until_ms = add_ms(r->now_ms, safe_ms);
     if (r->state == CLI_RUN_WAITING || until_ms - RENEWED_MS > r->safe_until_ms)

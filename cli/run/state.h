@@ -120,7 +120,7 @@ void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);
 
 /* cli_run_has_command - returns whether a command runs or is being ended.
  * cli_run_step    - processes one event. Returns a set of cli_run_todo.
- * cli_run_deadline_ms - returns when the guardian must kill the command if it receives no
+ * cli_run_guardian_kill_ms - returns when the guardian must kill the command if it receives no
  *                   further message; HF_NEVER: it must not.
  * cli_run_set_next_wake    - sets the next time at which the caller will be awake, which shows how
  *                   long this process was stopped; HF_NEVER: there is none. Call it after a step.
@@ -128,7 +128,7 @@ void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);
 bool cli_run_has_command(const struct cli_run *r);
 unsigned cli_run_step(struct cli_run *r, const struct cli_run_event *ev);
 void cli_run_set_next_wake(struct cli_run *r, int64_t ms);
-int64_t cli_run_deadline_ms(const struct cli_run *r);
+int64_t cli_run_guardian_kill_ms(const struct cli_run *r);
 int64_t cli_run_next_ms(const struct cli_run *r);
 
 #endif

@@ -203,7 +203,7 @@ static void on_last_request_done(struct hf_label_request *request, hf_status sta
         hf_waiter_wake(client->closing_waiter);
 }
 
-static hf_status send_last_label_request(struct hf_client *client, int64_t now)
+static hf_status send_closing_label_request(struct hf_client *client, int64_t now)
 {
     struct hf_label *label = client->label;
 
@@ -240,7 +240,8 @@ void hf_label_close(struct hf_client *client)
     if (!needs_last_label_request(client))
         return;
     hf_label_request_cancel(&label->request);
-    client->is_closing_label = send_last_label_request(client, hf_loop_now(client->loop)) == HF_OK;
+    client->is_closing_label =
+        send_closing_label_request(client, hf_loop_now(client->loop)) == HF_OK;
 }
 
 /* ---- begin, end ---- */

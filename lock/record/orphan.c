@@ -64,7 +64,7 @@ static void on_repeat_timer(struct hf_timer *timer)
 /* A release concerns a permit, a count, or a place in a queue. */
 static bool releases_permit_count_or_place(const struct hf_kind *kind)
 {
-    return kind->is_ownerless || kind->has_nameless_holders || kind->has_server_queue;
+    return kind->is_ownerless || kind->stores_only_permit_ids || kind->has_server_queue;
 }
 
 /* ORPHAN-2 */

@@ -123,7 +123,7 @@ static void count_ended_hold(struct hf_tally_kind *of, const struct hf_hold *hol
                               hf_loop_now(hold->lock->client->loop) - lease->granted_ms);
 }
 
-void hf_tally_released(struct hf_hold *hold)
+void hf_tally_last_release_begins(struct hf_hold *hold)
 {
     struct hf_tally_kind *of = tally_of_kind(hold->lock->client, hold->lock->kind);
 

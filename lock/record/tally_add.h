@@ -27,9 +27,9 @@ void hf_tally_leave_queue(struct hf_op *op);
 void hf_tally_hold_added(struct hf_hold *hold);
 void hf_tally_hold_removed(struct hf_hold *hold);
 
-/* hf_tally_released - its last release is submitted: its duration is known.
+/* hf_tally_last_release_begins - its last release is submitted: its duration is known.
  * hf_tally_lost - it is lost. */
-void hf_tally_released(struct hf_hold *hold);
+void hf_tally_last_release_begins(struct hf_hold *hold);
 void hf_tally_lost(struct hf_hold *hold);
 
 /* hf_tally_fini - frees the counters. */

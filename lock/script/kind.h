@@ -77,7 +77,7 @@ struct hf_kind {
     bool is_ownerless;                /* a grant has no owner, and no hold is kept. Without a script
                                          for STEP_RELEASE it is never released */
     bool grants_all_waiters;          /* a grant to one waiter is a grant to all */
-    bool has_nameless_holders;        /* the server does not store its holders */
+    bool stores_only_permit_ids;        /* the server does not store its holders */
     bool has_server_queue;            /* on the server: each waiter sends its own requests, and has
                                          a channel that ends in its owner */
     bool waiters_poll;                /* waiters poll (WAIT-9) */

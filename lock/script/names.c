@@ -58,7 +58,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_uuid(const char *text, size_t len)
+static bool begins_with_uuid(const char *text, size_t len)
 {
     if (len < UUID_LEN)
         return false;
@@ -114,7 +114,7 @@ bool hf_owner_ok(const char *text, size_t len)
     static const char write_side[] = ":write";
     size_t n;
 
-    if (!is_uuid(text, len) || len == UUID_LEN || text[UUID_LEN] != ':')
+    if (!begins_with_uuid(text, len) || len == UUID_LEN || text[UUID_LEN] != ':')
         return false;
     text += UUID_LEN + 1;
     len -= UUID_LEN + 1;

@@ -206,7 +206,7 @@ static bool read_info_answer(struct hf_op *op, struct hf_lock_info *info,
     hf_info_read(info, op->lock->kind, &op->answer);
     info->ttl_ms = op->answer.number;
     info->is_locked = info->ttl_ms != TTL_NO_LOCK;
-    if (info->is_locked && op->lock->kind->has_nameless_holders)
+    if (info->is_locked && op->lock->kind->stores_only_permit_ids)
         complete_info_of_permits(info, op->lock->kind, fields);
     else if (info->is_locked)
         complete_info_of_kind(info, fields);

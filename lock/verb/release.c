@@ -162,7 +162,7 @@ static void send_release(struct hf_op *op)
     HF_ASSERT(op->wanted_hold_count >= 0 && op->lease_ms > 0);
     if (op->wanted_hold_count == 0) {
         hold->work->released_until_ms = hf_lease_safe_until_ms(&hold->work->lease);
-        hf_tally_released(hold);
+        hf_tally_last_release_begins(hold);
         hf_lease_release(&hold->work->lease);
         hf_hold_stop_renewal(hold); /* LEASE-3 */
         hf_wait_queue_release_begins(op);

@@ -67,7 +67,7 @@ static enum hf_outcome detach_from_list_or_link(struct hf_command *c)
     if (c->state == HF_COMMAND_REPLIED)
         outcome = HF_UNKNOWN;
     cancel_accompanying_request(&c->preamble_request); /* ROUTE-4 */
-    cancel_accompanying_request(&c->role_request);
+    cancel_accompanying_request(&c->replica_count_request);
     cancel_accompanying_request(&c->wait_request);
     hf_command_set_state(c, HF_COMMAND_IDLE);
     HF_ASSERT(hf_command_ok(c));
@@ -144,7 +144,7 @@ static hf_status submit_to_link(struct hf_command *c)
         c->was_output_full = false;
     } else {
         cancel_accompanying_request(&c->preamble_request);
-        cancel_accompanying_request(&c->role_request);
+        cancel_accompanying_request(&c->replica_count_request);
     }
     return rc;
 }
@@ -241,7 +241,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->own_request.done = on_request_done;
     c->own_request.is_acknowledged_by_push = false;
     c->own_request.sent_ms = HF_NEVER;
-    c->preamble_request.done = c->role_request.done = c->wait_request.done = NULL;
+    c->preamble_request.done = c->replica_count_request.done = c->wait_request.done = NULL;
     c->connected_replicas = 0;
     if (router->is_closing)
         return HF_E_CLOSED;

@@ -33,10 +33,10 @@ uint32_t hf_replicas_wanted(const struct hf_command *c)
 static void on_role_reply(struct hf_request *request, enum hf_outcome outcome,
                           struct hf_resp_value reply)
 {
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, role_request);
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, replica_count_request);
     struct hf_role role;
 
-    c->role_request.done = NULL;
+    c->replica_count_request.done = NULL;
     if (outcome == HF_ANSWERED && hf_role_read(&role, reply, NULL) == HF_OK &&
         role.kind == HF_ROLE_MASTER)
         c->connected_replicas = role.connected_replicas;
@@ -51,11 +51,11 @@ static hf_status submit_role(struct hf_command *c, struct hf_link *link)
 
     if (c->replicas > 0)
         return HF_OK;
-    c->role_request.done = on_role_reply;
-    c->role_request.is_acknowledged_by_push = false;
-    rc = hf_link_submit(link, &c->role_request, &role, 1, c->deadline_ms);
+    c->replica_count_request.done = on_role_reply;
+    c->replica_count_request.is_acknowledged_by_push = false;
+    rc = hf_link_submit(link, &c->replica_count_request, &role, 1, c->deadline_ms);
     if (rc < 0)
-        c->role_request.done = NULL;
+        c->replica_count_request.done = NULL;
     return rc;
 }
 

@@ -84,7 +84,7 @@ struct hf_command {
     struct hf_list node;
     struct hf_request own_request;
     struct hf_request preamble_request; /* precedes it: ASKING after ASK, or CLIENT CACHING */
-    struct hf_request role_request;     /* follows it if the replicas must be counted */
+    struct hf_request replica_count_request;     /* follows it if the replicas must be counted */
     struct hf_request wait_request;     /* follows it with `replicas` */
     uint32_t connected_replicas;        /* connected replicas, by ROLE */
     uint32_t replicas_wanted;

@@ -219,7 +219,7 @@ int cli_resp_check(const struct cli_common *common, int protocol)
     if (rc == CLI_CONTINUE && cli_signals_open() < 0)
         rc = cli_fail_what(HF_E_SYSTEM, "cannot watch for signals");
     if (rc == CLI_CONTINUE)
-        cli_signals_limit_time(true, NULL); /* time to delete the keys of a check */
+        cli_signals_set_end_limit(true, NULL); /* time to delete the keys of a check */
     if (rc == CLI_CONTINUE)
         rc = check_all(&c, protocol);
     cli_talk_close(&c.try.talk);
