@@ -369,6 +369,26 @@ static void compare_holds(struct naive *h, int a, int b)
 
 /* ---- each line ---- */
 
+/* P2: was the hold of line x, which was taken away in line k, granted again in line i by a copy of
+ * an acquire that ended before, and to nobody else between the two? */
+static bool is_held_again(const struct naive *h, const struct history_event *x, int k, int i)
+{
+    if (h->at[i].what != HISTORY_HELD || h->at[i].by != HISTORY_BY_ACQUIRE ||
+        !same_hold(&h->at[i], x))
+        return false;
+    for (int a = 0; a < i; a++) {
+        const struct history_event *e = &h->at[a];
+
+        if (e->what == HISTORY_ASK && e->op == HISTORY_OP_ACQUIRE && same(e->lock, x->lock) &&
+            same(e->owner, x->owner) && end_of(h, a, i) > i)
+            return false;
+        if (a > k && e->what == HISTORY_HELD && e->by == HISTORY_BY_ACQUIRE &&
+            same(e->lock, x->lock) && !same_hold(e, x) && !may_share(e, x))
+            return false;
+    }
+    return true;
+}
+
 /* P2: from line k on the loss of the hold is owed, by `due_us`. */
 static void must_be_told(struct naive *h, const struct history_event *x, int k,
                          int64_t due_us)
@@ -386,7 +406,7 @@ static void must_be_told(struct naive *h, const struct history_event *x, int k,
             return;
         }
         if (i > k && ((e->what == HISTORY_LOST && same_hold(e, x)) ||
-                      look(h, x, i).tally == 0))
+                      look(h, x, i).tally == 0 || is_held_again(h, x, k, i)))
             return;
         if (is_own && e->what == HISTORY_STOP) {
             is_stopped = true;

@@ -34,6 +34,8 @@
  *      its last belief, also if the quorum was granted again since then (by a member that
  *      came later). The time in
  *      which the owner is suspended is not counted, and is not such a fault.
+ *      Excused by: its own acquire, of which the server executes another copy while no acquire
+ *      of its owner is pending, and before another owner was granted the lock: it is held again.
  *      P2a and P2b are excused where P1 is; a loss is then told as P2c says.
  *
  * P3 and P6a are judged when the quiet ends, at the first line behind `quiet` that
@@ -154,6 +156,7 @@ bool last_release_is_under_way(const struct hold *hold);
 void p1_one_believes(struct judge *j, struct hold *hold);
 void p2_before_freed(struct judge *j, struct hold *hold, enum history_why why);
 void p2_taken_away(struct judge *j, struct hold *hold);
+void p2_granted(struct judge *j, struct hold *hold);
 void p2_overdue(struct judge *j, struct hold *hold);
 void p3_counts(struct judge *j, struct hold *hold);
 void p4_renewed(struct judge *j, struct hold *hold, bool was_held);

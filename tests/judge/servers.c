@@ -162,6 +162,7 @@ static void held_by_master(struct judge *j, struct hold *hold,
         state_decides(j, e->source.number))
         state_unowe(j, hold); /* it had lapsed, and nobody had taken it */
     if (e->by == HISTORY_BY_ACQUIRE && !was_held) {
+        p2_granted(j, hold);
         p5_in_order(j, hold);
         cause_passed(j, hold);
     }

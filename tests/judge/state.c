@@ -68,6 +68,7 @@ void state_owe(struct judge *j, struct hold *hold, int64_t due_us)
 {
     hold->is_owed = true;
     hold->owed_since = j->now;
+    hold->has_successor = false;
     hold->owed_due_us = due_us;
     hold->is_owed_of_set = hold->lock->is_set && state_is_excused(hold);
     hold->owed_next = j->owed;

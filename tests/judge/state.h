@@ -174,6 +174,7 @@ struct hold {
     int64_t owed_due_us;
     bool is_owed_of_set;        /* P2c: a set was taken away, and may be granted again */
     struct moment owed_since;
+    bool has_successor;         /* and since then another owner was granted the lock */
     struct hold *owed_next;
 };
 

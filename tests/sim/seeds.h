@@ -570,6 +570,9 @@ static const struct past {
     {"quorum_released_while_a_client_is_closed", "P7",
      "without a background thread, callbacks were called at the end of a close, and the quorum's "
      "release waited for one"},
+    {"held_again_by_its_own_late_acquire", "P2",
+     "the judge demanded a report of a loss, although a copy of the owner's own acquire, late on a "
+     "closed connection, had made the hold again before anybody else was granted it"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
