@@ -21,7 +21,7 @@ NET  := $(addprefix base/,address_map dump endpoint error hash histogram info lo
             link_attempt link_dump link_request link_error link_login link_handshake_mode link_probe link_rival link_state link_stats link_trace pubsub skip space too_large trace) \
         $(addprefix route/,preamble announced cluster_info cluster_view command command_state closed_connections discover discover_why \
             doubt lineage subscriptions probe redirect refusal replace replicas round router router_dump sentinel_words \
-            server silence slot slot_map slot_map_read switched topology topology_cluster tracking \
+            server server_table silence slot slot_map slot_map_read switched topology topology_cluster tracking \
             topology_replicas topology_sentinel topology_standalone verdict)
 LOCK := status \
         $(addprefix machine/,channel wait claims lease lease_pack multi_turn quorum_facts quorum_turn) \

@@ -151,8 +151,9 @@ void hf_announced_keep_former(struct hf_router *router, struct hf_slot_map *map)
 
 void hf_announced_note_processes(struct hf_router *router, const struct hf_slot_map *map)
 {
+    hf_servers_find_in_map(router, map);
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));) {
-        if (s->is_map_source || hf_slot_map_find_node(map, s->host, s->port) == HF_NO_NODE)
+        if (s->map_node == HF_NO_NODE)
             continue;
         s->run_id_when_named[0] = '\0';
         if (hf_link_is_up(s->link))

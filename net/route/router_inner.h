@@ -37,9 +37,13 @@ struct hf_server_events;
 
 #define HF_UNREACHED_MAX 16   /* as many as the seeds of a URL */
 
-/* What a router needs unless it is standalone: 8.3 KB. */
+#define HF_SERVER_BUCKETS 128 /* with 1,000 masters, 8 servers in each */
+
+/* What a router needs unless it is standalone: 9.3 KB. */
 struct hf_multi_server_state {
     struct hf_seeds seeds;
+    struct hf_server *server_buckets[HF_SERVER_BUCKETS]; /* all of `servers`, by a hash of the
+                                         address */
     struct hf_link_stats freed_stats; /* of links that were freed */
     uint64_t slots_learned_from_moved[HF_SLOTS / 64]; /* slots of MOVED since the round began */
 };
@@ -59,6 +63,7 @@ struct hf_router {
     struct hf_list servers;
     struct hf_tls_context *tls;         /* the settings that all servers share */
     struct hf_server *only_server;      /* the only server, if there is no map */
+    struct hf_server *only_bucket;      /* of `servers`, without multi_server->server_buckets */
     struct hf_error last_connect_error; /* of it: the last failure to connect that was reported; "":
                                            it was connected since */
     struct hf_slot_map *map;            /* NULL: unknown */

@@ -343,6 +343,7 @@ void hf_server_free(struct hf_server *server)
     hf_link_free(server->link);
     hf_tls_context_free(server->tls);
     hf_list_remove(&server->node);
+    hf_server_remove_from_table(server);
     server->router->server_count--;
     hf_mem_free(server->router->mem, server, sizeof *server);
 }
@@ -374,20 +375,9 @@ static hf_status create_server(struct hf_server **out, struct hf_router *router,
     hf_pubsub_on_slot_moved(server->pubsub, on_slot_moved, server);
     hf_pubsub_on_own_link(server->pubsub, on_subscriber_up, on_subscriber_failure, server);
     hf_list_push(&router->servers, &server->node);
+    hf_server_put_into_table(server);
     *out = server;
     return HF_OK;
-}
-
-struct hf_server *hf_server_find(struct hf_router *router, const char *host,
-                                 uint16_t port, bool is_map_source)
-{
-    HF_ASSERT(hf_loop_is_locked(router->loop));
-    for (struct hf_server *server = NULL;
-         (server = hf_server_next(router, server));)
-        if (server->port == port && server->is_map_source == is_map_source &&
-            strcmp(server->host, host) == 0)
-            return server;
-    return NULL;
 }
 
 hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
@@ -415,10 +405,13 @@ static void set_ip_of_links(struct hf_server *server, const char *ip)
 
 void hf_servers_take_ips(struct hf_router *router)
 {
+    const struct hf_slot_map *map = router->map;
+
     HF_ASSERT(hf_loop_is_locked(router->loop));
+    hf_servers_find_in_map(router, map);
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        if (!s->is_map_source && map_node_of_server(s))
-            set_ip_of_links(s, map_node_of_server(s)->ip);
+        if (s->map_node != HF_NO_NODE && map->nodes[s->map_node].id[0])
+            set_ip_of_links(s, map->nodes[s->map_node].ip);
 }
 
 /* ---- sweeping ---- */

@@ -30,9 +30,11 @@ struct hf_probe {
 struct hf_server {
     struct hf_list node;          /* in router->servers; the server that last returned a
                                      map is first */
+    struct hf_server *next_in_bucket; /* in multi_server->server_buckets */
     struct hf_router *router;
     char host[256];
     uint16_t port;
+    uint16_t map_node;            /* the index of its node in a map: hf_servers_find_in_map */
     bool is_map_source;                /* it reports the map and serves no slot */
     bool serves_slots;            /* it serves slots by the map in force */
     struct hf_link *link;
@@ -103,9 +105,21 @@ hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
                         const char *host, uint16_t port, bool is_map_source)
     HF_MUST_CHECK;
 
-/* hf_server_find - returns the server at this address, or NULL. */
+/* hf_server_find - returns the server at this address, or NULL. Cost: that of a hash
+ *   table (server_table.c). */
 struct hf_server *hf_server_find(struct hf_router *router, const char *host,
                                  uint16_t port, bool is_map_source);
+
+/* hf_server_put_into_table    - the server, which is in router->servers, can be found from now on.
+ * hf_server_remove_from_table - it can no longer be found. One that is not in the table is
+ *   allowed. */
+void hf_server_put_into_table(struct hf_server *server);
+void hf_server_remove_from_table(struct hf_server *server);
+
+/* hf_servers_find_in_map - stores in `map_node` of each server of router->servers what
+ *   hf_slot_map_find_node returns for its address; HF_NO_NODE for a map source. The map need not
+ *   be in force. Cost: linear in the servers and nodes. */
+void hf_servers_find_in_map(struct hf_router *router, const struct hf_slot_map *map);
 
 /* hf_server_free - frees the server; its commands end as with hf_link_free. */
 void hf_server_free(struct hf_server *server);
