@@ -491,6 +491,45 @@ START_TEST(lease_6_a_hold_with_a_lease_is_looked_at)
 }
 END_TEST
 
+/* The look is answered first, on another connection: was the lease set before it or after? */
+START_TEST(lease_6_a_look_that_crosses_a_re_entry_is_repeated)
+{
+    struct hf_lease h = leased_hold(60000);
+    struct hf_sending look = sent(START + 40005), call = {START + 40008, 2, 0};
+
+    hf_lease_sent(&h, START + 40000, 30000);
+    hf_lease_renew_early(&h, START + 40005);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 40005), LEASE_DO_LOOK);
+    hf_lease_looked(&h, &look, 20000, look.sent_ms);
+    hf_lease_granted(&h, 2, &call, false, 0);
+    ck_assert_int_eq(h.claims.owner_lease_ms, 30000); /* a partial release sets it */
+    ck_assert_int_le(hf_lease_safe_ms(&h, call.sent_ms), 20000);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 40009), LEASE_DO_LOOK);
+    look = sent(START + 40009);
+    hf_lease_looked(&h, &look, 29999, look.sent_ms);
+    ck_assert_int_gt(hf_lease_safe_ms(&h, START + 40009), 29000);
+    ck_assert_int_eq(hf_lease_next_ms(&h), hf_lease_safe_until_ms(&h)); /* no other look */
+}
+END_TEST
+
+START_TEST(lease_6_a_look_that_crosses_an_extension_is_repeated)
+{
+    struct hf_lease h = leased_hold(60000);
+    struct hf_sending look = sent(START + 40005), extension = {START + 40003, 2, 0};
+
+    hf_lease_renew_early(&h, START + 40000);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 40000), LEASE_DO_LOOK);
+    hf_lease_extend(&h);
+    hf_lease_extended(&h, &extension, 50000, 50000, extension.sent_ms);
+    hf_lease_looked(&h, &look, 20000, look.sent_ms); /* its reply is the later one */
+    ck_assert_int_le(hf_lease_safe_ms(&h, look.sent_ms), 20000);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 40006), LEASE_DO_LOOK);
+    look = sent(START + 40006);
+    hf_lease_looked(&h, &look, 49997, look.sent_ms);
+    ck_assert_int_gt(hf_lease_safe_ms(&h, START + 40006), 49000);
+}
+END_TEST
+
 START_TEST(lease_6_a_look_prolongs_no_lease)
 {
     struct hf_lease h = leased_hold(1000);
@@ -971,6 +1010,8 @@ static TCase *case_switch(void)
     tcase_add_test(t, lease_6_a_slow_reply_to_a_look_causes_no_renewal);
     tcase_add_test(t, lease_6_a_look_is_not_enough_after_a_switch);
     tcase_add_test(t, lease_6_a_look_that_failed_is_followed_by_a_look);
+    tcase_add_test(t, lease_6_a_look_that_crosses_a_re_entry_is_repeated);
+    tcase_add_test(t, lease_6_a_look_that_crosses_an_extension_is_repeated);
     tcase_add_test(t, lease_6_a_look_prolongs_no_lease);
     tcase_add_test(t, lease_6_a_look_without_an_answer_is_repeated_soon);
     tcase_add_test(

@@ -235,12 +235,14 @@ void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
                        const struct hf_sending *how)
 {
     struct hf_claim_sent sent = c->sent[by];
+    bool is_last = c->answered_lease_ms == 0 ||
+                   was_last_answer_executed_before(c, &sent, how->stream);
 
     if (sent.lease_ms == 0)
         return;
     c->sent[by].lease_ms = 0;
+    c->owner_lease_ms = is_last ? sent.lease_ms : hf_min_ms(c->owner_lease_ms, sent.lease_ms);
     record_proof_of_hold(c, &sent, how);
-    c->owner_lease_ms = c->answered_lease_ms;
     if (how->unanswered_stream != 0 && how->unanswered_stream != how->stream)
         add_unknown_claim(c, sent.since_ms, sent.lease_ms, how->unanswered_stream);
     compute_claims_end(c);
@@ -285,6 +287,11 @@ bool hf_claims_are_settled(const struct hf_claims *c)
     for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
         are_settled = are_settled && c->unknown[i].lease_ms == 0;
     return are_settled;
+}
+
+bool hf_claims_is_order_unknown(const struct hf_claims *c)
+{
+    return c->answered_stream == HF_STREAM_MANY;
 }
 
 /* The steps begin anew: no command that they would be compared with is pending. */

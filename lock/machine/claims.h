@@ -113,6 +113,10 @@ void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by);
  *   last. */
 bool hf_claims_are_settled(const struct hf_claims *c);
 
+/* hf_claims_is_order_unknown - returns whether it is not known which of the last two commands that
+ *   were answered was executed last, so that the shorter of their leases counts. */
+bool hf_claims_is_order_unknown(const struct hf_claims *c);
+
 /* hf_claims_restore - begins with such claims again, from the values of their members. */
 void hf_claims_restore(struct hf_claims *c, int64_t proved_ms, int64_t answered_ms,
                        int64_t set_ms, uint64_t stream);

@@ -115,6 +115,13 @@ static void save_moments_before_reply(struct hf_lease *l)
     l->doubted_safe_until_ms = HF_NEVER;
 }
 
+/* LEASE-6. The watchdog's next renewal does the same. */
+static void look_if_order_is_unknown(struct hf_lease *l, int64_t at_ms)
+{
+    if (!l->is_renewed_by_watchdog && hf_claims_is_order_unknown(&l->claims))
+        hf_lease_look_early(l, at_ms);
+}
+
 /* ---- calls of its owner ---- */
 
 void hf_lease_sent(struct hf_lease *l, int64_t now_ms, int64_t lease_ms)
@@ -138,6 +145,7 @@ void hf_lease_granted(struct hf_lease *l, int64_t count,
         l->next_renewal_ms = round_down_to_tick(l, first);
     l->is_renewed_by_watchdog = l->is_renewed_by_watchdog || is_renewed;
     schedule_renewal_of_short_lease(l);
+    look_if_order_is_unknown(l, how->sent_ms);
     HF_ASSERT(count > 0 && lease_ok(l));
 }
 
@@ -176,6 +184,7 @@ void hf_lease_extended(struct hf_lease *l, const struct hf_sending *how,
         return;
     save_moments_before_reply(l);
     hf_claims_extended(&l->claims, how, ttl_ms, lease_ms);
+    look_if_order_is_unknown(l, how->sent_ms);
     HF_ASSERT(lease_ok(l) && !l->is_renewed_by_watchdog);
     HF_ASSERT(hf_lease_safe_until_ms(l) >= was_ms || now_ms + lasts_ms < was_ms);
 }
@@ -312,6 +321,7 @@ void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
     hf_claims_look_answered(&l->claims, how, ttl_ms);
     if (l->is_renewed_by_watchdog && (was_doubted || is_shorter))
         hf_lease_renew_early(l, how->sent_ms);
+    look_if_order_is_unknown(l, how->sent_ms);
     HF_ASSERT(lease_ok(l));
 }
 

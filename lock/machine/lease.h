@@ -27,7 +27,9 @@
  *          renewal or look due in the same way (lock/verb/track.h); or a look, also of a hold
  *          that the watchdog renews. If that look finds a shorter TTL than expected, a
  *          renewal is due at once; a slow reply alone does not cause one. A renewal that is
- *          due does not wait for the reply to a look, which it replaces.
+ *          due does not wait for the reply to a look, which it replaces. If a look and a call
+ *          of the owner were executed in an unknown order, so that the shorter of the two leases
+ *          counts (CLAIM-4), another look is due at once.
  * LEASE-7  If the former master replied until the switch, its last reply may come from a
  *          server that was no longer the master. Until another reply arrives, the hold is
  *          safe only as long as it would be without that reply. This alone is not a loss.

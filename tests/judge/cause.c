@@ -91,11 +91,11 @@ bool cause_has_call(const struct hold *hold)
     return false;
 }
 
-/* By a clock that may be fast. */
+/* By a clock that may be fast: by ppm compared with a server, which may be fast, too. */
 int64_t cause_least_us(const struct judge *j, int64_t ms)
 {
     ms = ms < HISTORY_BOUND_MAX ? ms : HISTORY_BOUND_MAX;
-    return ms * MS - ms * j->header.ppm / MILLION * MS - cause_slack_us(j) - MS;
+    return ms * MS - ms * (j->header.ppm + j->server_ppm) / MILLION * MS - cause_slack_us(j) - MS;
 }
 
 /* ---- what a call may meet ---- */

@@ -164,10 +164,20 @@ void cause_rest(struct judge *j, struct hold *hold)
     look_at(j, hold);
 }
 
+/* Its client reads the TTL at the new master. If that and a call cross on two connections, the client
+ * reads it again before it believes in the longer time. */
+static bool has_changed_masters(const struct judge *j, const struct hold *hold)
+{
+    for (const struct record *r = hold->records; r; r = r->next)
+        if (j->servers[r->server].replaced.line)
+            return true;
+    return false;
+}
+
 void cause_believes(struct judge *j, struct hold *hold)
 {
     j->has_beliefs = true;
-    if (hold->until_us > j->now.us && !hold->lock->is_set)
+    if (hold->until_us > j->now.us && !hold->lock->is_set && !has_changed_masters(j, hold))
         look_at_belief(j, hold);
 }
 
@@ -255,9 +265,10 @@ static bool has_short_lease(const struct judge *j, const struct hold *hold)
 bool cause_is_max_over(const struct judge *j, const struct hold *hold)
 {
     int64_t span_ms = (hold->max_early_us - hold->granted.us) / MS;
+    int64_t of_set_ms = (hold->max_early_us - hold->acquired.us) / MS;
 
-    if (has_max(hold) && hold->lock->is_set)
-        return j->now.us >= hold->max_early_us - cause_answer_us(j);
+    if (has_max(hold) && hold->lock->is_set) /* it may have been granted again */
+        return j->now.us >= hold->acquired.us + cause_least_us(j, of_set_ms) - cause_answer_us(j);
     return has_max(hold) &&
            j->now.us >= hold->granted.us + cause_least_us(j, span_ms) - cause_answer_us(j);
 }

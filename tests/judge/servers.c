@@ -37,13 +37,17 @@ static bool is_late(const struct judge *j, const struct hold *hold,
 
 /* Is what a peer, or an operator, did the reason why it ends before the time that
  * was granted; or that a new master has only what replication brought; or a late request
- * of a dead client? Then it is, until that time is reached again. */
+ * of a dead client? Then it is, until that time is reached again, whatever its owner has added to
+ * the shorter time (`was_until_us`). */
 static bool is_shortened(const struct judge *j, const struct hold *hold,
-                         const struct history_event *e)
+                         const struct history_event *e, int64_t was_until_us)
 {
     return e->until_us < hold->last_until_us &&
            (e->by == HISTORY_BY_PEER || e->by == HISTORY_BY_OPERATOR ||
-            e->by == HISTORY_BY_REPLICATION || hold->is_short || is_late(j, hold, e));
+            e->by == HISTORY_BY_REPLICATION || hold->is_short ||
+            (e->by == HISTORY_BY_OTHER && hold->clock.line) ||
+            (was_until_us != HISTORY_NONE && was_until_us < e->until_us) ||
+            is_late(j, hold, e));
 }
 
 static void excuse_old_master(struct judge *j, struct hold *hold,
@@ -77,10 +81,11 @@ static bool is_excused_by_failover(const struct judge *j, const struct hold *hol
            (hold->excuse.reason == EXCUSE_OLD_MASTER && state_decides(j, e->source.number));
 }
 
-static void excuse_held(struct judge *j, struct hold *hold,
-                        const struct history_event *e, bool was_held)
+static void excuse_held(struct judge *j, struct hold *hold, const struct record *record,
+                        const struct history_event *e, int64_t was_until_us)
 {
-    bool was_shortened = was_held && is_shortened(j, hold, e);
+    bool was_shortened = (was_until_us != HISTORY_NONE || record->next) &&
+                         is_shortened(j, hold, e, was_until_us);
 
     if (is_excused_by_failover(j, hold, e) && is_by_another(hold, e)) {
         if (e->until_us > hold->last_until_us)
@@ -135,11 +140,13 @@ static bool is_beside(const struct judge *j, const struct hold *hold,
     return false;
 }
 
-/* What a server says that decides, or has done so. */
+/* What a server says that decides, or has done so. was_until_us: HISTORY_NONE: it was not held. */
 static void held_by_master(struct judge *j, struct hold *hold,
                            struct record *record, const struct history_event *e,
-                           bool was_held)
+                           int64_t was_until_us)
 {
+    bool was_held = was_until_us != HISTORY_NONE;
+
     note_wait(j, hold);
     if (!was_held && !is_at_another(j, hold, record)) {
         hold->granted = j->now;
@@ -153,7 +160,7 @@ static void held_by_master(struct judge *j, struct hold *hold,
     hold->last_server = e->source.number;
     if (e->by == HISTORY_BY_ACQUIRE)
         hold->released.line = hold->released_of_old.line = 0;
-    excuse_held(j, hold, e, was_held || record->next);
+    excuse_held(j, hold, record, e, was_until_us);
     p9_one_holds(j, hold, record, !was_held && e->by == HISTORY_BY_ACQUIRE);
     p10_shortened(j, hold, record);
     if (e->by == HISTORY_BY_RENEW)
@@ -185,8 +192,9 @@ static void on_held(struct judge *j, struct party *p,
                     const struct history_event *e)
 {
     struct hold *hold = hold_of(j, e);
-    bool was_held = state_record(hold, p->source.number, false);
-    struct record *record;
+    struct record *record = state_record(hold, p->source.number, false);
+    bool was_held = record;
+    int64_t was_until_us = record ? record->until_us : HISTORY_NONE;
 
     lock_is_seen(j, hold->lock);
     record = state_record(hold, p->source.number, true);
@@ -201,7 +209,7 @@ static void on_held(struct judge *j, struct party *p,
     if (p->is_replica)
         return;
     hold->lock->home = p->source.number;
-    held_by_master(j, hold, record, e, was_held);
+    held_by_master(j, hold, record, e, was_until_us);
     lock_is_seen(j, hold->lock);
     watch_lock(j, hold->lock, watch_look_ms(j), false);
 }
@@ -365,6 +373,8 @@ static void on_replaced(struct judge *j, struct hold *hold,
     if (!was || (is && is->until_us >= was->until_us))
         return;
     excuse(hold, EXCUSE_FAILOVER, j->now);
+    if (was->until_us > hold->last_until_us)
+        hold->last_until_us = was->until_us; /* the new master's clock may differ */
     p2_taken_away(j, hold);
 }
 

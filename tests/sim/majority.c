@@ -24,6 +24,7 @@ struct part {
                                    it again */
     bool is_over;               /* the owner's last call ended without it: what is executed later
                                    is not counted */
+    bool was_short;             /* somebody had made it shorter before it was granted again */
     bool is_unseen;             /* it was taken while its owner could not reach the server:
                                    it counts until its lease ends (quorum.md, R3) */
 };
@@ -154,6 +155,7 @@ static void take_held(struct part *p, const struct history_event *e)
     if (e->by == HISTORY_BY_ACQUIRE)
         p->is_given_up = p->is_over;
     p->held_until_us = e->until_us;
+    p->was_short = is_granted(e) && p->taken;
     p->taken = is_shortened ? HISTORY_WHY_DELETED : HISTORY_NO_WHY;
     if (!is_shortened)
         p->believed_until_us = e->until_us;
@@ -211,6 +213,19 @@ static enum history_why why_of(const struct vote *v, int64_t count,
 
 /* ---- lines ---- */
 
+/* Whose doing is it that a majority is held until then? A renewal that finds members which somebody
+ * has made shorter, and extends them by less than that, does not shorten the set. */
+static enum history_by by_of(const struct vote *v, int64_t until_us,
+                             const struct history_event *cause)
+{
+    uint32_t server = cause->source.number;
+
+    if (cause->what != HISTORY_HELD ||
+        (until_us < v->until_us && server > 0 && v->parts[server - 1].was_short))
+        return HISTORY_BY_OPERATOR;
+    return cause->by;
+}
+
 static void write(struct sim *sim, struct vote *v, int64_t until_us,
                   const struct history_event *cause)
 {
@@ -223,7 +238,7 @@ static void write(struct sim *sim, struct vote *v, int64_t until_us,
     if (until_us) {
         e.count = 1;
         e.until_us = until_us;
-        e.by = cause->what == HISTORY_HELD ? cause->by : HISTORY_BY_OPERATOR;
+        e.by = by_of(v, until_us, cause);
     } else {
         e.why = why_of(v, sim->plan->head.masters,
                        cause->what == HISTORY_FREED ? cause->why
@@ -262,6 +277,7 @@ static bool is_counted(const struct sim *sim, const struct vote *v,
                        const struct history_event *cause)
 {
     return cause->what == HISTORY_HELD && cause->by == HISTORY_BY_ACQUIRE &&
+           !v->parts[cause->source.number - 1].is_given_up &&
            most_until_us(v, sim->plan->head.masters, true) >
                world_now_us(sim->world);
 }
@@ -334,12 +350,22 @@ void majority_request(struct sim *sim, int64_t lock, const char *owner, int64_t 
     vote_of(sim->majority, lock, history_text(owner))->parts[server - 1].is_over = false;
 }
 
+/* Nobody counts what the requests of a client are granted that has died. */
+static void end_votes(struct majority *m, const char *uuid)
+{
+    for (struct vote *v = m->votes; v; v = v->next)
+        for (int64_t i = 0; i < PLAN_MEMBERS_MAX; i++)
+            v->parts[i].is_over = v->parts[i].is_over || memcmp(v->owner, uuid, UUID_LEN) == 0;
+}
+
 void majority_see(struct sim *sim, const struct history_event *e)
 {
     int64_t lock;
     struct vote *v;
     struct part *p;
 
+    if (sim->majority && e->what == HISTORY_DIED)
+        end_votes(sim->majority, program_uuid(sim->programs[e->source.number - 1]));
     if (!sim->majority || e->source.role != 's' ||
         e->source.number > PLAN_MEMBERS_MAX ||
         (e->what != HISTORY_HELD && e->what != HISTORY_FREED &&

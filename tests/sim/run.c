@@ -376,8 +376,15 @@ static bool has_fault(const struct plan *plan, int64_t kind)
     return false;
 }
 
+/* Of a queue, the key with the times of its places may be lost alone: it is evicted, or a server
+ * forgets it while its slot moves. */
+static bool may_lose_times_of_places(const struct plan *plan)
+{
+    return has_fault(plan, FAULT_EVICT) || has_fault(plan, FAULT_MOVE_SLOT);
+}
+
 /* Places in queues expire one after the other, each within the watchdog timeout; the place
- * of a dead waiter of Redisson within five minutes. A place whose time was evicted gets that
+ * of a dead waiter of Redisson within five minutes. A place whose time was lost gets that
  * of a waiter of Redisson. */
 static int64_t places_last_ms(const struct plan *plan)
 {
@@ -387,17 +394,17 @@ static int64_t places_last_ms(const struct plan *plan)
     for (size_t i = 0; i < plan->fault_count; i++)
         if (plan->faults[i].kind == FAULT_PEER)
             ms += PEER_PLACE_MS;
-    if (has_fault(plan, FAULT_EVICT))
+    if (may_lose_times_of_places(plan))
         ms += (int64_t)plan->op_count * PEER_PLACE_MS;
     return ms;
 }
 
-/* A queue whose times were evicted: the next acquire gives its head a time. */
+/* A queue whose times were lost: the next acquire gives its head a time. */
 static int64_t places_until(struct sim *sim, int64_t last_us)
 {
     int64_t until_us = site_places_until(sim->site);
 
-    if ((until_us > 0 && until_us <= last_us) || !has_fault(sim->plan, FAULT_EVICT))
+    if ((until_us > 0 && until_us <= last_us) || !may_lose_times_of_places(sim->plan))
         return until_us;
     each_program(sim, program_probe);
     run_for(sim, 2 * give_back_ms(&sim->plan->head));

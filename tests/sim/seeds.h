@@ -572,7 +572,28 @@ static const struct past {
      "release waited for one"},
     {"held_again_by_its_own_late_acquire", "P2",
      "the judge demanded a report of a loss, although a copy of the owner's own acquire, late on a "
-     "closed connection, had made the hold again before anybody else was granted it"},
+     "closed connection, had made the hold again before anybody else was granted it"},    {"acquired_again_while_a_look_is_pending", "P12",
+     "after a switch of masters, the TTL that a look had read counted as the lease of a re-entry on "
+     "another connection: a partial release made the lease shorter, and the loss was reported early"},
+    {"extended_while_a_look_is_pending", "P12",
+     "likewise of an extension: the loss was reported early"},
+    {"extended_behind_a_power_failure", "P10",
+     "the judge took an extension for the cause that a hold is shorter that a power failure had "
+     "made shorter"},
+    {"extended_behind_a_step_of_the_clock", "P10", "likewise of a step of the server's clock"},
+    {"extended_when_three_members_are_shortened", "P10", "likewise of the members of a quorum"},
+    {"granted_late_to_a_dead_quorum", "P9",
+     "a member that was granted to a client that had died counted for its quorum, with a member that "
+     "had been taken away before"},
+    {"timeout_by_a_fast_clock", "P12",
+     "the judge compared the duration of a wait with true time, and allowed only for the difference "
+     "between the clocks of the client and the server"},
+    {"max_hold_of_a_quorum_by_a_fast_clock", "P12",
+     "the judge did not allow for a fast clock where the max_hold of a quorum ends"},
+    {"places_without_times_behind_a_slot_that_moved", "P6",
+     "the rule did not know that a slot that moves can leave a queue without the times of its places"},
+    {"password_ends_on_a_swallowed_connection", "login",
+     "the rule demanded a login on a connection on which nothing arrives at the server"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
