@@ -216,8 +216,8 @@ START_TEST(server_that_dies_meanwhile_is_an_error)
     struct process *p;
     char text[64];
 
-    (void)snprintf(text, sizeof text, "%s?timeout=200ms", url());
-    p = holdfast(NULL, "bench", "-u", text, "--connect-timeout=200ms", "--time=1h",
+    (void)snprintf(text, sizeof text, "%s?timeout=2s", url());
+    p = holdfast(NULL, "bench", "-u", text, "--connect-timeout=2s", "--time=1h",
                  "--pairs=1000000", "x", NULL);
     server_await(server, PATIENCE_MS, "1", "EVAL %s 0",
                  "return #redis.call('keys', 'x:bench:*') > 0 and 1 or 0");
