@@ -442,6 +442,50 @@ START_TEST(lease_4_loss_is_final_and_reported_once)
 }
 END_TEST
 
+/* ---- LEASE-8 ---- */
+
+/* Holds that were acquired at any time are renewed together from the second renewal on, and each
+ * once more at most. */
+START_TEST(lease_8_aligned_renewals_of_a_group_are_due_together)
+{
+    int64_t end = START - START % THIRD + 5 * THIRD;
+
+    for (int64_t granted = START; granted < START + THIRD; granted += 77)
+        for (unsigned group = 0; group < 32; group++) {
+            struct hf_lease h;
+            int renewals = 0;
+
+            hf_lease_init(&h, WATCHDOG);
+            grant(&h, 1, granted, WATCHDOG, true, group);
+            while (hf_lease_next_ms(&h) < end) {
+                int64_t now = hf_lease_next_ms(&h) + granted % 3, next;
+
+                ck_assert_int_eq(hf_lease_take_todo(&h, now), LEASE_DO_RENEW);
+                next = h.next_renewal_ms;
+                hf_lease_align(&h, now, group);
+                ck_assert_int_le(h.next_renewal_ms, next);
+                ck_assert_int_gt(h.next_renewal_ms, now);
+                renewed_at(&h, now);
+                renewals++;
+            }
+            ck_assert_int_le(renewals, (end - granted) / THIRD + 2);
+            ck_assert_int_eq(hf_lease_next_ms(&h) % THIRD, group % 16 * TICK);
+        }
+}
+END_TEST
+
+START_TEST(lease_8_a_time_that_has_passed_is_not_taken)
+{
+    struct hf_lease h = renewed_hold();
+    int64_t now = h.next_renewal_ms, next;
+
+    ck_assert_int_eq(hf_lease_take_todo(&h, now), LEASE_DO_RENEW);
+    next = h.next_renewal_ms;
+    hf_lease_align(&h, next - 1, 0); /* its time was earlier */
+    ck_assert_int_eq(h.next_renewal_ms, next);
+}
+END_TEST
+
 /* ---- LEASE-6, LEASE-7 ---- */
 
 START_TEST(lease_6_a_switch_makes_a_renewal_due_and_moves_no_other)
@@ -822,6 +866,10 @@ static void come_due(struct life *l)
         ck_must(l->h.state == LEASE_HELD,
                 "LEASE-3: only what is held is renewed");
         l->sent = l->now;
+        if (dice(2))
+            hf_lease_align(&l->h, l->now, (unsigned)dice(100));
+        ck_must(l->h.next_renewal_ms > l->now && l->h.next_renewal_ms <= l->now + THIRD,
+                "LEASE-8: the next renewal is due within a third");
         break;
     case LEASE_DO_LOOK:
         ck_must(l->h.state == LEASE_HELD && !l->h.is_renewed_by_watchdog,
@@ -953,6 +1001,8 @@ static TCase *case_renewals(void)
 {
     TCase *c = tcase_create("renewals");
 
+    tcase_add_test(c, lease_8_aligned_renewals_of_a_group_are_due_together);
+    tcase_add_test(c, lease_8_a_time_that_has_passed_is_not_taken);
     tcase_add_test(c, lease_2_renewals_stay_on_one_absolute_schedule);
     tcase_add_test(c, lease_2_renewals_that_were_slept_through_are_not_made_up_for);
     tcase_add_test(c, lease_2_renewals_due_within_a_tick_are_due_together);

@@ -290,6 +290,21 @@ enum hf_lease_todo hf_lease_take_todo(struct hf_lease *l, int64_t now_ms)
     return submit_renewal_or_look(l, now_ms);
 }
 
+/* The common times of a group recur each third. */
+void hf_lease_align(struct hf_lease *l, int64_t now_ms, unsigned group)
+{
+    int64_t third = third_of_lease(l), tick = third / TICKS_IN_THIRD;
+    int64_t was_ms = l->next_renewal_ms, earlier_ms;
+
+    HF_ASSERT(has_pending_renewal(l));
+    if (tick < 1 || was_ms < third)
+        return;
+    earlier_ms = (was_ms - (int64_t)(group % TICKS_IN_THIRD) * tick) % third;
+    if (was_ms - earlier_ms > now_ms)
+        l->next_renewal_ms = was_ms - earlier_ms;
+    HF_ASSERT(l->next_renewal_ms <= was_ms && lease_ok(l));
+}
+
 bool hf_lease_is_late(const struct hf_lease *l, int64_t now_ms)
 {
     int64_t lease_ms = hf_min_ms(l->claims.lease_of_first_end_ms, l->watchdog_ms);

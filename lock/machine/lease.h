@@ -36,6 +36,11 @@
  *          If the new master does not have the hold, the hold was certain only until the
  *          reply before that one. If that other reply is doubted later, neither counts.
  *
+ * LEASE-8  The renewal after a pending one may be moved to a time that the hold has in common
+ *          with others, which recurs each third of the lease. It is never moved to a later time,
+ *          nor to one that has passed. A hold whose renewals succeed is renewed at most once more
+ *          than without this.
+ *
  * Sources: LEASE; WIRE 6; design 6. */
 #ifndef HF_LEASE_H
 #define HF_LEASE_H
@@ -111,6 +116,11 @@ void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms);
  *   renewal or a look, which counts as submitted now; or to report the loss. If a look is
  *   pending, the renewal replaces it: neither its reply nor its failure may be reported. */
 enum hf_lease_todo hf_lease_take_todo(struct hf_lease *l, int64_t now_ms);
+
+/* hf_lease_align - moves the renewal that follows the pending one to the time that `group` has
+ *   in common (LEASE-8). Leases of one group and one duration are then due at the same time.
+ *   group   any number; there are 16 times, a sixteenth of a third of the lease apart */
+void hf_lease_align(struct hf_lease *l, int64_t now_ms, unsigned group);
 
 /* hf_lease_is_late - returns whether a renewal that succeeds now is late: less than half of
  *   the lease is left. Call it before hf_lease_renewed. */

@@ -101,11 +101,11 @@ struct hf_client {
     uint32_t renewal_batches_count;
     void (*leave_batch)(struct hf_batch *batch, const struct hf_hold *hold);
     struct hf_turn_hook turn_end_hook;
+    uint64_t aligned_from_holds; /* WATCHDOG-6: a client with fewer holds moves no renewal */
     bool lacks_evalsha;         /* a server does not know EVALSHA (call.h) */
     struct hf_declare_state declare_state; /* keys that scripts derive */
     bool has_locks_on_several_nodes; /* WATCHDOG-4: a call for several finds only some */
-    bool renews_singly;              /* a slot moves: the holds that are due now are renewed one by
-                                        one */
+    bool renews_singly;         /* a slot moves: each hold that is due now is renewed alone */
     uint64_t renewals;
     uint64_t renewal_requests;
     int64_t listeners_count_from_ms; /* no request for a number of listeners before (PUSHED-5) */

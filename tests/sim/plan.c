@@ -76,6 +76,8 @@ static void draw_head(struct plan *plan, uint64_t seed)
                         : draw_pick(&dice, requests_ms, DRAW_COUNT(requests_ms));
     draw_deployment(h, &dice);
     h->wakes_both = draw_one_in(&dice, 4) ? draw_between(&dice, 1, 2) : 0;
+    dice = dice_stream(seed, "alignment");
+    h->aligns_renewals = plan_is_cluster(h->deployment) && draw_one_in(&dice, 2);
 }
 
 static void draw_programs(struct plan *plan, uint64_t seed)

@@ -334,6 +334,7 @@ struct plan_head {
     int64_t output_max;     /* as in hf_client_options; 0: the default */
     int64_t idle_check_ms;  /* the same */
     int64_t has_passwords;  /* of servers, which programs get by their callbacks */
+    int64_t aligns_renewals; /* WATCHDOG-6 with few holds */
     int64_t credentials_ms; /* after this time */
     int64_t labels; /* which programs have one: enum plan_labels */
     int64_t nat; /* nodes announce addresses that are mapped by the URL (1) or by a

@@ -174,6 +174,7 @@ static const struct field head_fields[] = {
     FIELD(plan_head, output_max),
     FIELD(plan_head, idle_check_ms),
     FIELD(plan_head, has_passwords),
+    FIELD(plan_head, aligns_renewals),
     FIELD(plan_head, credentials_ms),
     FIELD(plan_head, labels),
     FIELD(plan_head, nat),

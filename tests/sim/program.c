@@ -386,6 +386,8 @@ static void open_one(struct program *p, size_t index)
     o.trace = sim_shows_wire() ? on_trace : NULL;
     o.trace_ctx = p;
     must(hf_client_new(&p->clients[index], &o, NULL) == HF_OK);
+    if (h->aligns_renewals)
+        p->clients[index]->aligned_from_holds = 1;
     process_drive(p->process, hf_client_loop(p->clients[index]));
 }
 

@@ -10,6 +10,7 @@
 #define THIRD_US (WATCHDOG_MS / 3 * INT64_C(1000))
 #define SLOTS_USED 100
 #define HOLDS 1200
+#define MANY_HOLDS 5000 /* more than ALIGNED_FROM_HOLDS */
 
 static struct harness harness;
 static struct masters masters;
@@ -126,6 +127,67 @@ START_TEST(watchdog_5_kinds_that_alternate_are_renewed_together)
 }
 END_TEST
 
+/* Acquires one hold every 2 ms, for a third of the lease. */
+static void hold_many_over_time(int slots)
+{
+    char name[32];
+
+    for (int i = 0; i < MANY_HOLDS; i++) {
+        (void)snprintf(name, sizeof name, "{tag%d}lock%d", i * 7 % slots, i);
+        hold(HF_KIND_PLAIN, name);
+        run_for(THIRD_US / MANY_HOLDS);
+    }
+}
+
+/* WATCHDOG-6 */
+START_TEST(watchdog_6_holds_of_one_slot_are_renewed_together_whenever_they_were_acquired)
+{
+    uint64_t renewals, commands;
+
+    masters_begin(&masters, &harness, 3, false);
+    begin_client(masters_url());
+    hold_many_over_time(SLOTS_USED);
+    count_renewals(&renewals, &commands);
+    ck_assert_int_eq(grants, MANY_HOLDS);
+    ck_assert_uint_eq(renewals, MANY_HOLDS);
+    ck_assert_uint_le(commands, SLOTS_USED);
+    end_client();
+    masters_end(&masters);
+}
+END_TEST
+
+static uint64_t most_renewals_in_a_tick(void)
+{
+    struct hf_client_stats a, b;
+    uint64_t most = 0;
+
+    hf_client_get_stats(client, &a);
+    for (int tick = 0; tick < 16; tick++, a = b) {
+        run_for(THIRD_US / 16);
+        hf_client_get_stats(client, &b);
+        most = b.renewals - a.renewals > most ? b.renewals - a.renewals : most;
+    }
+    return most;
+}
+
+/* WATCHDOG-6: holds that fill batches are not moved; of the others, less than a batch of each of
+ * the 16 turns. */
+START_TEST(watchdog_6_many_holds_of_one_slot_are_not_renewed_in_one_turn)
+{
+    uint64_t renewals, commands;
+
+    masters_begin(&masters, &harness, 3, false);
+    begin_client(masters_url());
+    hold_many_over_time(1);
+    count_renewals(&renewals, &commands);
+    ck_assert_uint_eq(renewals, MANY_HOLDS);
+    ck_assert_uint_le(commands, MANY_HOLDS / 100 + 16);
+    ck_assert_uint_le(most_renewals_in_a_tick(), MANY_HOLDS / 16 + 16 * 100);
+    end_client();
+    masters_end(&masters);
+}
+END_TEST
+
 static const struct {
     int masters;
     bool is_silent;
@@ -165,6 +227,8 @@ int main(void)
 
     tcase_add_test(c, watchdog_5_holds_of_one_slot_are_renewed_by_one_call);
     tcase_add_test(c, watchdog_5_kinds_that_alternate_are_renewed_together);
+    tcase_add_test(c, watchdog_6_holds_of_one_slot_are_renewed_together_whenever_they_were_acquired);
+    tcase_add_test(c, watchdog_6_many_holds_of_one_slot_are_not_renewed_in_one_turn);
     tcase_add_loop_test(c, discover_6_time_to_notice_a_failover_does_not_grow_with_the_masters, 0,
                         sizeof failovers / sizeof *failovers);
     suite_add_tcase(s, c);
