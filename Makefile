@@ -108,7 +108,8 @@ $(BUILD)/libholdfast.so: $(lock_O) $(net_O) $(resp_O) packages/libholdfast.map
 	$(call say,link $@)
 	$(Q)$(CC) $(filter-out $(STATIC),$(LINK)) -shared \
 	    -Wl,-soname,libholdfast.so.$(SOVERSION) \
-	    -Wl,--version-script=packages/libholdfast.map $(filter %.o,$^) $(TLS_LIBS) -o $@
+	    -Wl,--version-script=packages/libholdfast.map -Wl,--gc-sections \
+	    $(filter %.o,$^) $(TLS_LIBS) -o $@
 
 # OpenSSL's headers may come or go between two builds in the same folder: what
 # was made in the other way is out of date.

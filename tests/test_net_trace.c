@@ -60,7 +60,7 @@ static const struct {
      " lost: it is gone"},
     {{.kind = HF_TRACE_LOST, .why = ADDRESS}, "", "", " lost: " ADDRESS},
     {{.kind = HF_TRACE_HANDSHAKE}, "HELLO|3", "", " > HELLO 3"},
-    {{.kind = HF_TRACE_HANDSHAKE_REPLY}, "", "%1\r\n+a\r\n+b\r\n", " < (2 elements)"},
+    {{.kind = HF_TRACE_HANDSHAKE_REPLY}, "", "%1\r\n+a\r\n+b\r\n", " < (elements: 2)"},
     {{.kind = HF_TRACE_HANDSHAKE_REPLY}, "", "-ERR no\r\n", " < (error) \"ERR no\""},
     {{.kind = HF_TRACE_HANDSHAKE_REPLY, .why = "(not told)"}, "", "", " < (not told)"},
     {{.kind = HF_TRACE_QUEUED, .number = 12}, "SET|a b|\x01\xff||\"", "",
@@ -72,7 +72,7 @@ static const struct {
      "", " #1 > EVAL 01234567890123456789012345678901234567890123..."},
     {{.kind = HF_TRACE_ENDED, .number = 3, .latency_us = 153}, "",
      "*4\r\n+a b\r\n:-1\r\n_\r\n*2\r\n:1\r\n:2\r\n",
-     " #3 < [ \"a b\" -1 (nil) (2 elements) ] (153 us)"},
+     " #3 < [ \"a b\" -1 (nil) (elements: 2) ] (153 us)"},
     {{.kind = HF_TRACE_ENDED, .number = 3}, "", "-ERR no\r\n",
      " #3 < (error) \"ERR no\" (0 us)"},
     {{.kind = HF_TRACE_ENDED, .number = 3, .outcome = HF_UNSENT}, "", "",
@@ -284,7 +284,7 @@ static enum hf_outcome ask(const char *words)
     "> INFO server\n"                                                         \
     "> CLIENT SETINFO LIB-NAME holdfast\n"                                    \
     "> CLIENT SETINFO LIB-VER " HF_VERSION "\n"                               \
-    "< (14 elements)\n"                                                       \
+    "< (elements: 14)\n"                                                       \
     "< OK\n"                                                                  \
     "< OK\n"
 

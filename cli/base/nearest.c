@@ -8,8 +8,8 @@
 
 #define LONG_WORD 6             /* bytes; two changes of a shorter word give an unrelated one */
 
-/* Options of flock, consul lock, redis-cli and of other lock libraries. If a word has several rows,
- * the first one whose option exists counts. */
+/* Options, commands and actions of flock, consul lock, redis-cli and lock libraries. If a word has
+ * several rows, the first one whose name exists counts. */
 static const struct {
     const char *synonym, *name;
 } synonyms[] = {
@@ -27,6 +27,12 @@ static const struct {
     {"pass", "password-file"},  {"password", "password-file"},
     {"askpass", "password-file"},
     {"semaphore", "permits"},   {"n", "permits"},
+    {"lock", "run"},            {"exec", "run"},
+    {"list", "ls"},             {"leader", "elect"},
+    {"extend", "renew"},        {"info", "status"},
+    {"await", "wait"},          {"countdown", "down"},
+    {"count-down", "down"},     {"take", "acquire"},
+    {"remove", "delete"},       {"create", "set"},
 };
 
 #define SYNONYMS ((int)(sizeof synonyms / sizeof *synonyms))

@@ -227,10 +227,10 @@ static enum doctor_verdict test_sharded_channels(struct doctor_case *c)
 
     count_nodes_knowing_sharded(c->facts, &do_know, &do_not);
     if (do_not > 0 && sharded == HF_SHARDED_ON)
-        return doctor_verdict_found(c, "sharded=on, but %u nodes do not support sharded "
-                               "channels", do_not);
+        return doctor_verdict_found(c, "sharded=on; nodes that do not support sharded "
+                               "channels: %u", do_not);
     if (do_know > 0 && do_not > 0 && sharded == HF_SHARDED_AUTO)
-        return doctor_verdict_found(c, "%u nodes support sharded channels, %u do not",
+        return doctor_verdict_found(c, "nodes that support sharded channels: %u; that do not: %u",
                                     do_know, do_not);
     if (do_know + do_not == 0)
         return VERDICT_NONE;

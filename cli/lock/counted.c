@@ -8,6 +8,7 @@
 
 #include "cli/base/json.h"
 #include "cli/base/lock_words.h"
+#include "cli/base/nearest.h"
 #include "cli/base/signals.h"
 #include "cli/base/values.h"
 
@@ -217,20 +218,31 @@ static int set_number(struct cli_counted *c, const struct cli_args *args, const 
     return CLI_CONTINUE;
 }
 
-static int set_action(struct cli_counted *c, const struct cli_args *args, const char *word)
+static int report_unknown_action(const struct cli_counted *c, const struct cli_args *args,
+                                 const char *word)
 {
+    struct cli_nearest nearest = {0};
     char list[128] = "";
     size_t len = 0;
 
     for (const struct cli_counted_action *a = c->kind->actions; a->name; a++) {
+        cli_nearest_try(&nearest, word, strlen(word), a->name);
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", len ? ", " : "",
+                                a->name);
+    }
+    if (nearest.name)
+        return cli_usage(args, "unknown action '%s'; did you mean '%s'?", word, nearest.name);
+    return cli_usage(args, "unknown action '%s'; actions: %s", word, list);
+}
+
+static int set_action(struct cli_counted *c, const struct cli_args *args, const char *word)
+{
+    for (const struct cli_counted_action *a = c->kind->actions; a->name; a++)
         if (strcmp(a->name, word) == 0) {
             c->action = a;
             return CLI_CONTINUE;
         }
-        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", len ? ", " : "",
-                                a->name);
-    }
-    return cli_usage(args, "unknown action '%s'; actions: %s", word, list);
+    return report_unknown_action(c, args, word);
 }
 
 static int set_word(struct cli_counted *c, const struct cli_args *args, const char *word)

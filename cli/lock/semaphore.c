@@ -105,7 +105,7 @@ static int print_permits_taken(struct cli_counted *c, int64_t taken, int code)
 
     (void)signal(SIGPIPE, SIG_IGN); /* a pipe without a reader is reported, too */
     code = cli_counted_show(c, "taken", taken, code);
-    (void)snprintf(unprinted, sizeof unprinted, "%lld permits were taken", (long long)taken);
+    (void)snprintf(unprinted, sizeof unprinted, "permits taken: %lld", (long long)taken);
     return cli_program_flush(unprinted) == CLI_CONTINUE ? code : CLI_EXIT_ERROR;
 }
 

@@ -203,7 +203,7 @@ static int report_failures_and_limit(const struct ls *ls)
     if (code != CLI_EXIT_OK)
         return code;
     if (ls->limit_reached)
-        cli_warn("the list is incomplete: %s was reached after about %lld keys",
+        cli_warn("the list is incomplete: %s was reached; keys read: about %lld",
                  ls->limit_reached, (long long)ls->keys_looked_at);
     else if (lost)
         cli_warn("the list may be incomplete: a connection was lost and "

@@ -153,18 +153,18 @@ static hf_status fill_error_of_cancelled(struct hf_client *client,
 
     if (left->refused > 0 && left->refused == left->unknown + left->unsent)
         return hf_error_set(err, HF_E_SERVER,
-                            "%s: closed while the server refused %llu background releases",
+                            "%s: closed while the server refused background releases: %llu",
                             hf_router_address(client->router),
                             (unsigned long long)left->refused);
     if (unknown > 0)
         return hf_error_set(err, HF_E_NOREPLY,
-                            "%s: closed while %llu calls had no reply; the server "
+                            "%s: closed while calls had no reply: %llu; the server "
                             "may have executed them",
                             hf_router_address(client->router),
                             (unsigned long long)unknown);
     if (left->unsent > 0)
         return hf_error_set(err, HF_E_CONNECT,
-                            "%s: closed before %llu calls were sent",
+                            "%s: closed before all calls were sent; not sent: %llu",
                             hf_router_address(client->router),
                             (unsigned long long)left->unsent);
     return HF_OK;

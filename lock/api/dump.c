@@ -202,7 +202,7 @@ static void write_dump_lines(const struct hf_dump *dump,
         write(ctx, dump->text + at);
     if (dump->lines_left_out == 0)
         return;
-    (void)snprintf(rest, sizeof rest, "... and %" PRIu64 " lines", dump->lines_left_out);
+    (void)snprintf(rest, sizeof rest, "... lines left out: %" PRIu64, dump->lines_left_out);
     write(ctx, rest);
 }
 

@@ -40,7 +40,7 @@ hf_status hf_client_check_call_limit(const struct hf_client *client, struct hf_e
             client->pending_done_callbacks <
         client->waiters_max)
         return HF_OK;
-    return hf_error_set(err, HF_E_LIMIT, "more than %u calls are under way",
+    return hf_error_set(err, HF_E_LIMIT, "too many calls are under way: waiters_max is %u",
                         (unsigned)client->waiters_max);
 }
 

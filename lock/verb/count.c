@@ -414,7 +414,7 @@ static hf_status status_of_refused_deletion(struct hf_op *op)
 {
     if (was_change_done(op) || op->answer.number < 1)
         return HF_OK;
-    return hf_error_set(op->error, HF_IN_USE, "%lld expirable permits of this name are in use",
+    return hf_error_set(op->error, HF_IN_USE, "expirable permits of this name are in use: %lld",
                         (long long)op->answer.number);
 }
 

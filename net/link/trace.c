@@ -107,7 +107,7 @@ static void add_scalar_value(struct trace_line *line, struct hf_resp_value v)
     else if (hf_resp_bytes(v, &ptr, &len) == HF_OK)
         add_quoted_word(line, ptr, len);
     else
-        add_to_line(line, " (%zu elements)", hf_resp_count(v));
+        add_to_line(line, " (elements: %zu)", hf_resp_count(v));
 }
 
 /* Writes one level of a list; of deeper levels and maps, only the number of elements.

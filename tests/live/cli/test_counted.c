@@ -107,6 +107,8 @@ static const struct {
     {NULL, "semaphore x", 125, NULL, "what to do with x?", "(nil)"},
     {NULL, "semaphore x go", 125, NULL, "unknown action 'go'; actions: set, add, reduce, get, ",
      "(nil)"},
+    {NULL, "semaphore x aquire", 125, NULL, "unknown action 'aquire'; did you mean 'acquire'?", "(nil)"},
+    {NULL, "latch x countdown", 125, NULL, "did you mean 'down'?", "(nil)"},
     {NULL, "semaphore x add", 125, NULL, "'add' needs a number", "(nil)"},
     {NULL, "semaphore x add 0", 125, NULL, "add '0': write a number from 1 to 2147483647",
      "(nil)"},
@@ -210,7 +212,7 @@ START_TEST(semaphore_whose_permits_are_held_is_not_deleted)
 
     (void)await_line(p, OUT, "up");
     d = holdfast(server, "semaphore", "x", "delete", NULL);
-    (void)await_line(d, ERR, "x is not deleted: 1 expirable permits of this name are in use");
+    (void)await_line(d, ERR, "x is not deleted: expirable permits of this name are in use: 1");
     ck_assert_int_eq(finish(d), 125);
     shut(p);
     ck_assert_int_eq(finish(p), 1);
@@ -227,7 +229,7 @@ START_TEST(permits_that_were_drained_are_named_if_the_output_is_full)
     (void)server_ask(server, "SET x 5");
     p = holdfast(server, "semaphore", "x", "drain", NULL);
     deafen(p, OUT);
-    (void)await_line(p, ERR, "5 permits were taken");
+    (void)await_line(p, ERR, "permits taken: 5");
     ck_assert_int_eq(finish(p), 125);
 }
 END_TEST

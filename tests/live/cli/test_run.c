@@ -1053,6 +1053,7 @@ START_TEST(no_or_unknown_command_is_an_error)
     fails(holdfast(NULL, "run", "-u", "", "x", "true", NULL),
           "-u: the URL is wrong at character 1: it is empty");
     fails(holdfast(NULL, "stauts", NULL), "unknown command 'stauts'; did you mean 'status'?");
+    fails(holdfast(NULL, "list", NULL), "unknown command 'list'; did you mean 'ls'?");
     fails(holdfast(NULL, "-u", "redis://h", NULL), "usage:");
     fails(holdfast(NULL, "status", NULL), "NAME is required");
     fails(holdfast(NULL, "version", "x", NULL), "unexpected argument");
