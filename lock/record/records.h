@@ -102,12 +102,12 @@ struct hf_client {
     void (*leave_batch)(struct hf_batch *batch, const struct hf_hold *hold);
     struct hf_turn_hook turn_end_hook;
     uint64_t aligned_from_holds; /* WATCHDOG-6: a client with fewer holds moves no renewal */
+    uint64_t crowded_slots;     /* WATCHDOG-6: a bit for each 64th slot */
     bool lacks_evalsha;         /* a server does not know EVALSHA (call.h) */
     struct hf_declare_state declare_state; /* keys that scripts derive */
     bool has_locks_on_several_nodes; /* WATCHDOG-4: a call for several finds only some */
     bool renews_singly;         /* a slot moves: each hold that is due now is renewed alone */
-    uint64_t renewals;
-    uint64_t renewal_requests;
+    uint64_t renewals, renewal_requests;
     int64_t listeners_count_from_ms; /* no request for a number of listeners before (PUSHED-5) */
     uint64_t push_checks;            /* checks that pushes caused (track.c) */
     uint64_t push_losses;            /* losses that these found */

@@ -26,7 +26,8 @@
  *             whenever each was acquired (LEASE-8). So a third of the lease has at most as many
  *             calls as the slots that are in use, and one more for each BATCH_MAX holds. The
  *             slots are distributed over 16 turns. A full batch is not moved, so that many holds of
- *             one slot do not become due at once. */
+ *             one slot do not become due at once; nor is a hold of a slot that once had more
+ *             than CROWDED_HOLDS in a turn (every 64th slot counts as the same). */
 /* Tests: tests/live/lock/test_lock_watchdog.c, tests/live/lock/test_lock_shorter.c,
  * tests/live/server/test_less.c. */
 #include "lock/verb/renew.h"
@@ -52,6 +53,8 @@
 /* WATCHDOG-6: of 4,096 holds in 16,384 slots, about every fifth shares its slot. Holds that do not
  * share it would be renewed once more for nothing. */
 #define ALIGNED_FROM_HOLDS 4096
+
+#define CROWDED_HOLDS 3200      /* WATCHDOG-6: the server needs about 16 ms for them */
 
 /* A lock's name or key, and the key of its hold; an owner's field. */
 static_assert(2 * (BATCH_NAMES_MAX + HF_LOCK_NAME_MAX) +
@@ -391,6 +394,11 @@ static void fill_batch_with_due_holds(struct hf_batch *batch)
     batch->call.argc = (size_t)(at - batch->argv);
 }
 
+static uint64_t bit_of_slot(uint16_t slot)
+{
+    return UINT64_C(1) << slot % 64;
+}
+
 /* WATCHDOG-6. Without a cluster each slot is 0; the holds of slot 0 of a cluster are not moved. */
 static void align_holds_of_batch(struct hf_batch *batch)
 {
@@ -398,6 +406,7 @@ static void align_holds_of_batch(struct hf_batch *batch)
     uint16_t slot = batch->holds[0]->lock->slot;
 
     if (batch->is_look || slot == 0 || batch->count == BATCH_MAX ||
+        (client->crowded_slots & bit_of_slot(slot)) != 0 ||
         client->holds_count < client->aligned_from_holds)
         return;
     for (size_t i = 0; i < batch->count; i++)
@@ -468,18 +477,39 @@ static void retry_all_due_holds(struct hf_client *client)
     }
 }
 
+/* Holds of the slot of the next batch that were or are renewed in this turn. */
+struct slot_count {
+    uint16_t slot;
+    size_t holds;
+};
+
+static void count_holds_of_slot(struct hf_client *client, struct slot_count *count, size_t holds)
+{
+    uint16_t slot = hold_of_due_node(client->due_holds.next)->lock->slot;
+
+    if (client->holds_count < client->aligned_from_holds)
+        client->crowded_slots = 0;
+    count->holds = slot == count->slot ? count->holds + holds : holds;
+    count->slot = slot;
+    if (count->holds > CROWDED_HOLDS)
+        client->crowded_slots |= bit_of_slot(slot); /* WATCHDOG-6 */
+}
+
 static void on_turn_end(struct hf_turn_hook *turn)
 {
     struct hf_client *client = HF_OWNER_OF(turn, struct hf_client, turn_end_hook);
+    struct slot_count of_slot = {0};
 
     hf_due_holds_sort(&client->due_holds);
     while (!hf_list_is_empty(&client->due_holds)) {
-        struct hf_batch *batch = new_batch(client, count_holds_of_next_batch(client));
+        size_t count = count_holds_of_next_batch(client);
+        struct hf_batch *batch = new_batch(client, count);
 
         if (!batch) {
             retry_all_due_holds(client);
             return;
         }
+        count_holds_of_slot(client, &of_slot, count);
         send_batch(batch);
     }
     client->renews_singly = false;

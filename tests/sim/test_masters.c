@@ -11,6 +11,7 @@
 #define SLOTS_USED 100
 #define HOLDS 1200
 #define MANY_HOLDS 5000 /* more than ALIGNED_FROM_HOLDS */
+#define CROWDED 3200            /* WATCHDOG-6: 32 calls */
 
 static struct harness harness;
 static struct masters masters;
@@ -188,6 +189,27 @@ START_TEST(watchdog_6_many_holds_of_one_slot_are_not_renewed_in_one_turn)
 }
 END_TEST
 
+/* WATCHDOG-6: holds that are acquired slowly are few in each turn, and all of them move to the time
+ * of their slot, until it is crowded. */
+START_TEST(watchdog_6_a_slot_that_grows_slowly_is_not_renewed_in_one_turn)
+{
+    char name[32];
+
+    masters_begin(&masters, &harness, 3, false);
+    begin_client(masters_url());
+    hold_many_over_time(SLOTS_USED);
+    for (int i = 0; i < MANY_HOLDS; i++) {
+        (void)snprintf(name, sizeof name, "{slow}lock%d", i);
+        hold(HF_KIND_PLAIN, name);
+        run_for(THIRD_US / 16 / 50);
+    }
+    run_for(THIRD_US);
+    ck_assert_uint_le(most_renewals_in_a_tick(), CROWDED + 2 * MANY_HOLDS / 16 + SLOTS_USED);
+    end_client();
+    masters_end(&masters);
+}
+END_TEST
+
 static const struct {
     int masters;
     bool is_silent;
@@ -228,6 +250,7 @@ int main(void)
     tcase_add_test(c, watchdog_5_holds_of_one_slot_are_renewed_by_one_call);
     tcase_add_test(c, watchdog_5_kinds_that_alternate_are_renewed_together);
     tcase_add_test(c, watchdog_6_holds_of_one_slot_are_renewed_together_whenever_they_were_acquired);
+    tcase_add_test(c, watchdog_6_a_slot_that_grows_slowly_is_not_renewed_in_one_turn);
     tcase_add_test(c, watchdog_6_many_holds_of_one_slot_are_not_renewed_in_one_turn);
     tcase_add_loop_test(c, discover_6_time_to_notice_a_failover_does_not_grow_with_the_masters, 0,
                         sizeof failovers / sizeof *failovers);
