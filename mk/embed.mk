@@ -22,6 +22,10 @@ amalgamation-check: deps deps-embed deps-musl amalgamation
 cpp-check: deps deps-embed all
 	@tests/embed/cpp.sh $(BUILD)
 
+#: make cmake-check       does a program that adds the tree by add_subdirectory build and run?
+cmake-check: all
+	@tests/embed/cmake.sh $(BUILD)
+
 #: make sizes             how large the library and a small program are, against bounds
 sizes: deps amalgamation $(BUILD)/libholdfast.so
 	@tests/embed/sizes.sh $(BUILD)
@@ -30,4 +34,4 @@ sizes: deps amalgamation $(BUILD)/libholdfast.so
 embed: deps-embed
 	@tests/embed/run.sh $(BUILD)
 
-.PHONY: amalgamation amalgamation-check cpp-check sizes embed
+.PHONY: amalgamation amalgamation-check cmake-check cpp-check sizes embed

@@ -139,6 +139,7 @@ if command -v cmake >/dev/null; then
     sed -i 's/find_package(holdfast [0-9.]*/find_package(holdfast 99.0/' "$out/cmake/CMakeLists.txt"
     ! cmake -S "$out/cmake" -B "$out/cmake/b99" -Dholdfast_DIR="$root/opt/hf/lib/here/cmake/holdfast" \
         >"$log" 2>&1 || fail 'CMake accepts version 99.0'
+    tests/embed/cmake.sh "$built"
 else
     echo 'skipped: CMake: no cmake'
 fi
