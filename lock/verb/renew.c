@@ -21,7 +21,8 @@
  *             found only when it was renewed alone, the client renews each lock alone.
  * WATCHDOG-5  The holds that are due in one turn are sorted by slot and script (due_order.h). So
  *             they cost at most as many calls as they have slots, and one more for each
- *             BATCH_MAX of them; more only if one slot has kinds with several scripts.
+ *             BATCH_MAX of them, or for each BATCH_NAMES_MAX of their names; more only if one
+ *             slot has kinds with several scripts, or holds that are renewed alone (WATCHDOG-4).
  * WATCHDOG-6  If a client has many holds in a cluster, those of one slot are renewed in one turn,
  *             whenever each was acquired (LEASE-8). So a third of the lease has at most as many
  *             calls as the slots that are in use, and one more for each BATCH_MAX holds. The

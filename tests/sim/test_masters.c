@@ -1,5 +1,6 @@
 /* What many holds and many masters cost, in the simulated world: the number of script calls, and
  * the time until a failover is noticed. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/masters.h"
@@ -18,6 +19,22 @@ static struct masters masters;
 static struct process *process;
 static struct hf_client *client;
 static int grants;
+
+static bool lacks_batches;      /* no memory for a renewal, which takes more than this */
+#define LEAST_BATCH 1000
+
+static void *resize(void *ctx, void *ptr, size_t old, size_t size)
+{
+    (void)ctx, (void)old;
+    if (lacks_batches && size >= LEAST_BATCH)
+        return NULL;
+    if (size > 0)
+        return realloc(ptr, size);
+    free(ptr);
+    return NULL;
+}
+
+static const struct hf_mem scarce = {.resize = resize};
 
 static void run_for(int64_t us)
 {
@@ -42,6 +59,7 @@ static void begin_client(const char *url)
     (void)process_enter(process);
     hf_client_options_init(&o);
     o.url = url;
+    o.mem = &scarce;
     o.thread = false;
     o.watchdog_ms = WATCHDOG_MS;
     o.request_timeout_ms = 20000;
@@ -157,6 +175,32 @@ START_TEST(watchdog_6_holds_of_one_slot_are_renewed_together_whenever_they_were_
 }
 END_TEST
 
+/* Without memory for a batch, all holds that are due are renewed a tick later, or two. */
+START_TEST(holds_whose_batch_has_no_memory_are_renewed_soon)
+{
+    struct hf_client_stats s;
+    char name[32];
+
+    masters_begin(&masters, &harness, 3, false);
+    begin_client(masters_url());
+    for (int i = 0; i < HOLDS; i++) {
+        (void)snprintf(name, sizeof name, "{tag%d}lock%d", i % SLOTS_USED, i);
+        hold(HF_KIND_PLAIN, name);
+    }
+    run_for(THIRD_US / 2);
+    lacks_batches = true;
+    run_for(THIRD_US / 2 + THIRD_US / 8);
+    hf_client_get_stats(client, &s);
+    ck_assert_uint_eq(s.renewals, 0);
+    lacks_batches = false;
+    run_for(THIRD_US / 8);
+    hf_client_get_stats(client, &s);
+    ck_assert_uint_eq(s.renewals, HOLDS);
+    end_client();
+    masters_end(&masters);
+}
+END_TEST
+
 static uint64_t most_renewals_in_a_tick(void)
 {
     struct hf_client_stats a, b;
@@ -250,6 +294,7 @@ int main(void)
     tcase_add_test(c, watchdog_5_holds_of_one_slot_are_renewed_by_one_call);
     tcase_add_test(c, watchdog_5_kinds_that_alternate_are_renewed_together);
     tcase_add_test(c, watchdog_6_holds_of_one_slot_are_renewed_together_whenever_they_were_acquired);
+    tcase_add_test(c, holds_whose_batch_has_no_memory_are_renewed_soon);
     tcase_add_test(c, watchdog_6_a_slot_that_grows_slowly_is_not_renewed_in_one_turn);
     tcase_add_test(c, watchdog_6_many_holds_of_one_slot_are_not_renewed_in_one_turn);
     tcase_add_loop_test(c, discover_6_time_to_notice_a_failover_does_not_grow_with_the_masters, 0,
