@@ -176,7 +176,7 @@ static inline void hf_client_options_init(struct hf_client_options *options)
 /* hf_client_options_set - sets an option by its name, for languages that do not read this
  *   header, and for configuration files. The text is copied.
  *   name    an option of URLs (net.h), such as "timeout" or "tls_ca"; or "url", "user",
- *           "password", "watchdog" (watchdog_ms, as a time: "30s")
+ *           "password", "watchdog" or "ttl" (watchdog_ms, as a time: "30s")
  *   value   as in a URL, but without percent-encoding. NULL: the option is no longer set
  *   It takes precedence over the same option in the URL; the members of the struct take
  *   precedence over it, except watchdog_ms. `map` may be set several times.

@@ -114,6 +114,15 @@ START_TEST(names_that_contain_each_other_are_two)
 }
 END_TEST
 
+/* The command calls it --ttl. */
+START_TEST(ttl_is_another_name_of_watchdog)
+{
+    set_ok("ttl", "30s");
+    parse_ok("redis://h");
+    ck_assert_int_eq(watchdog_ms, 30000);
+}
+END_TEST
+
 /* Each byte of a value stays what it is. */
 START_TEST(a_value_has_any_bytes)
 {
@@ -347,6 +356,7 @@ int main(void)
     tcase_add_test(c, the_last_value_of_a_name_counts);
     tcase_add_test(c, an_option_can_be_taken_back);
     tcase_add_test(c, names_that_contain_each_other_are_two);
+    tcase_add_test(c, ttl_is_another_name_of_watchdog);
     tcase_add_test(c, a_value_has_any_bytes);
     tcase_add_test(c, user_and_password_replace_those_of_the_url_one_by_one);
     tcase_add_test(c, the_url_is_an_option_too);

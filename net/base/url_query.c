@@ -246,6 +246,7 @@ static const struct option_row {
     {"user", set_secret, SCAN_FIELD(user), APPLIES_BY_NAME},
     {"password", set_secret, SCAN_FIELD(password), APPLIES_BY_NAME},
     {"watchdog", set_time, SCAN_FIELD(watchdog_ms), APPLIES_BY_NAME},
+    {"ttl", set_time, SCAN_FIELD(watchdog_ms), APPLIES_BY_NAME},
 };
 
 static_assert(HF_STANDALONE == 0, "what is of no topology is of the URL");
@@ -473,7 +474,7 @@ static hf_status refuse_unknown_name(const char *name, struct hf_error *err)
                                 foreign[i].advice);
     return hf_error_set(err, HF_E_INVAL,
                         "unknown option '%s': the names are those of options in a URL, and "
-                        "url, user, password and watchdog", quoted);
+                        "url, user, password and watchdog (or ttl)", quoted);
 }
 
 const char *hf_scan_find_option(const char *name, bool *is_repeatable, struct hf_error *err)
