@@ -189,7 +189,7 @@ static inline void must_learn(struct hf_slot_map **map)
     if (rc < 0)
         return;
     must((*map)->nodes_count <= count + 1 && (*map)->slot_owners[8] == next);
-    must(strcmp(hf_slot_map_target(*map, 7)->host, "learned.example") == 0);
+    must(strcmp(hf_slot_map_master_of_slot(*map, 7)->host, "learned.example") == 0);
 }
 
 static inline void must_be_error(hf_status rc, const struct hf_error *err)

@@ -178,22 +178,22 @@ static void sentinel_is_gone(void)
 
 static void writes_are_refused(void)
 {
-    at(0)->permissions[MAY_HSET].permission = MAY_REFUSED;
+    at(0)->permissions[MAY_HSET].permission = MAY_OTHER_ERROR;
     (void)strcpy(at(0)->permissions[MAY_HSET].error_text, "OOM command not allowed");
 }
 
 static void keys_are_few(void)
 {
-    at(0)->permissions[MAY_EXISTS].permission = MAY_NO_KEY;
+    at(0)->permissions[MAY_EXISTS].permission = MAY_FORBIDDEN_KEY;
 }
 
 static void channels_are_few(void)
 {
-    at(0)->permissions[MAY_SUBSCRIBE].permission = MAY_NO_CHANNEL;
+    at(0)->permissions[MAY_SUBSCRIBE].permission = MAY_FORBIDDEN_CHANNEL;
 }
 static void ping_is_denied(void)
 {
-    at(0)->permissions[MAY_PING].permission = MAY_NO_COMMAND;
+    at(0)->permissions[MAY_PING].permission = MAY_FORBIDDEN_COMMAND;
 }
 
 static void resp2(void)
@@ -205,7 +205,7 @@ static void tracking_is_refused(void)
 {
     facts.is_tracking = true;
     at(0)->permissions[MAY_TRACKING].permission = MAY_PERMITTED;
-    at(0)->permissions[MAY_CACHING].permission = MAY_NO_COMMAND;
+    at(0)->permissions[MAY_CACHING].permission = MAY_FORBIDDEN_COMMAND;
 }
 
 static void clock_is_off(void)
@@ -263,12 +263,12 @@ static void majority_is_asked_of_sentinels(void)
 
 static void evalsha_is_renamed(void)
 {
-    at(0)->permissions[MAY_EVALSHA].permission = MAY_UNKNOWN;
+    at(0)->permissions[MAY_EVALSHA].permission = MAY_UNKNOWN_COMMAND;
 }
 
 static void wait_is_denied(void)
 {
-    at(0)->permissions[MAY_WAIT].permission = MAY_NO_COMMAND;
+    at(0)->permissions[MAY_WAIT].permission = MAY_FORBIDDEN_COMMAND;
 }
 
 static void replica_clock_is_off(void)
@@ -319,18 +319,18 @@ static void masters_are_two(void)
 
 static void one_knows_no_shards(void)
 {
-    at(2)->permissions[MAY_SHARDNUMSUB].permission = MAY_REFUSED;
+    at(2)->permissions[MAY_SHARDNUMSUB].permission = MAY_OTHER_ERROR;
 }
 static void sharded_is_forced(void)
 {
     facts.sharded = HF_SHARDED_ON;
     for (int i = 0; i < 6; i++)
-        at(i)->permissions[MAY_SHARDNUMSUB].permission = MAY_UNKNOWN;
+        at(i)->permissions[MAY_SHARDNUMSUB].permission = MAY_UNKNOWN_COMMAND;
 }
 static void shards_may_not_be_asked_for(void)
 {
     for (int i = 0; i < 6; i++)
-        at(i)->permissions[MAY_SHARDNUMSUB].permission = MAY_NO_COMMAND;
+        at(i)->permissions[MAY_SHARDNUMSUB].permission = MAY_FORBIDDEN_COMMAND;
 }
 static void both_and_may_not_be_asked_for(void)
 {
@@ -340,12 +340,12 @@ static void both_and_may_not_be_asked_for(void)
 static void both_and_may_not_publish_plainly(void)
 {
     facts.sharded = HF_SHARDED_BOTH;
-    at(1)->permissions[MAY_PUBLISH].permission = MAY_NO_COMMAND;
+    at(1)->permissions[MAY_PUBLISH].permission = MAY_FORBIDDEN_COMMAND;
 }
 static void both_and_may_not_listen_plainly(void)
 {
     facts.sharded = HF_SHARDED_BOTH;
-    at(1)->permissions[MAY_SUBSCRIBE].permission = MAY_NO_COMMAND;
+    at(1)->permissions[MAY_SUBSCRIBE].permission = MAY_FORBIDDEN_COMMAND;
 }
 
 static void sharded_is_off(void)
@@ -356,11 +356,11 @@ static void sharded_is_off(void)
 static void undeclared_keys_are_refused(void)
 {
     at(0)->permissions[MAY_DERIVE] = (struct doctor_answer){
-        MAY_REFUSED, "ERR script tried accessing undeclared key, key: {x}:derived"};
+        MAY_OTHER_ERROR, "ERR script tried accessing undeclared key, key: {x}:derived"};
 }
 static void name_is_unknown(void)
 {
-    at(2)->permissions[MAY_SENTINEL_MASTER].permission = MAY_REFUSED;
+    at(2)->permissions[MAY_SENTINEL_MASTER].permission = MAY_OTHER_ERROR;
 }
 static void sentinels_are_two(void)
 {
@@ -370,7 +370,7 @@ static void sentinels_are_two(void)
 
 static void role_is_denied(void)
 {
-    at(0)->permissions[MAY_ROLE].permission = MAY_NO_COMMAND;
+    at(0)->permissions[MAY_ROLE].permission = MAY_FORBIDDEN_COMMAND;
 }
 
 static void master_is_none(void)
@@ -673,7 +673,7 @@ static void go_wrong(int i)
     if (wrongs[i].change)
         wrongs[i].change();
     else if (wrongs[i].denied)
-        at(0)->permissions[wrongs[i].denied].permission = MAY_NO_COMMAND;
+        at(0)->permissions[wrongs[i].denied].permission = MAY_FORBIDDEN_COMMAND;
     else
         set(at(wrongs[i].index), (enum doctor_fact)wrongs[i].fact,
             wrongs[i].text);
@@ -928,26 +928,26 @@ static const struct {
     int is;
 } answers[] = {
     {"!'NOPERM this user has no permissions to run the 'eval' command or its "
-     "subcommand'", MAY_NO_COMMAND},
+     "subcommand'", MAY_FORBIDDEN_COMMAND},
     {"!'NOPERM User keychannel has no permissions to run the 'client|kill' "
-     "command'", MAY_NO_COMMAND},
+     "command'", MAY_FORBIDDEN_COMMAND},
     {"!'NOPERM this user has no permissions to access one of the keys used as "
-     "arguments'", MAY_NO_KEY},
-    {"!'NOPERM No permissions to access a key'", MAY_NO_KEY},
-    {"!'NOPERM No permissions to access a channel'", MAY_NO_CHANNEL},
-    {"!'ERR unknown command `EVAL`, with args beginning with: '", MAY_UNKNOWN},
+     "arguments'", MAY_FORBIDDEN_KEY},
+    {"!'NOPERM No permissions to access a key'", MAY_FORBIDDEN_KEY},
+    {"!'NOPERM No permissions to access a channel'", MAY_FORBIDDEN_CHANNEL},
+    {"!'ERR unknown command `EVAL`, with args beginning with: '", MAY_UNKNOWN_COMMAND},
     {"!'ERR Unknown PUBSUB subcommand or wrong number of arguments for "
-     "SHARDNUMSUB'", MAY_UNKNOWN},
-    {"!'unsupported command 'EVALSHA''", MAY_UNKNOWN},
-    {"!'ERR command 'EVALSHA' not support'", MAY_UNKNOWN},
-    {"!'ERR handle request, command 'EVALSHA' is not allowed'", MAY_UNKNOWN},
-    {"!'ERR unknown subcommand 'SHARDNUMSUB'. Try PUBSUB HELP.'", MAY_UNKNOWN},
+     "SHARDNUMSUB'", MAY_UNKNOWN_COMMAND},
+    {"!'unsupported command 'EVALSHA''", MAY_UNKNOWN_COMMAND},
+    {"!'ERR command 'EVALSHA' not support'", MAY_UNKNOWN_COMMAND},
+    {"!'ERR handle request, command 'EVALSHA' is not allowed'", MAY_UNKNOWN_COMMAND},
+    {"!'ERR unknown subcommand 'SHARDNUMSUB'. Try PUBSUB HELP.'", MAY_UNKNOWN_COMMAND},
     {"!'NOSCRIPT No matching script. Please use EVAL.'", MAY_PERMITTED},
     {"!'MOVED 1 127.0.0.1:1'", MAY_PERMITTED},
     {"!'ERR wrong number of arguments for 'hset' command'", MAY_PERMITTED},
     {"!'ERR value is not an integer or out of range'", MAY_PERMITTED},
-    {"!'OOM command not allowed when used memory > maxmemory.'", MAY_REFUSED},
-    {"!'MISCONF Errors writing to the AOF file'", MAY_REFUSED},
+    {"!'OOM command not allowed when used memory > maxmemory.'", MAY_OTHER_ERROR},
+    {"!'MISCONF Errors writing to the AOF file'", MAY_OTHER_ERROR},
     {"+OK", MAY_PERMITTED},
     {"nil", MAY_PERMITTED},
 };
@@ -1115,16 +1115,16 @@ START_TEST(names_are_part_of_requests)
                                              .user = "KEY", .master = "m"};
     struct hf_resp_arg argv[DOCTOR_WORDS_MAX];
 
-    ck_assert_uint_eq(doctor_query_words(question("EXISTS KEY"), &names,
-                                         argv), 2);
+    ck_assert_uint_eq(doctor_query_put_words(question("EXISTS KEY"), &names,
+                                             argv), 2);
     ck_assert_uint_eq(argv[1].len, 3);
-    ck_assert_uint_eq(doctor_query_words(question("SENTINEL MASTER MASTER"),
-                                         &names, argv), 3);
+    ck_assert_uint_eq(doctor_query_put_words(question("SENTINEL MASTER MASTER"),
+                                             &names, argv), 3);
     ck_assert_int_eq(memcmp(argv[1].ptr, "MASTER", 6), 0);
     ck_assert_uint_eq(argv[2].len, 1);
     for (size_t i = 0; i < doctor_query_count; i++)
-        ck_assert_uint_le(doctor_query_words(&doctor_queries[i], &names,
-                                             argv), DOCTOR_WORDS_MAX);
+        ck_assert_uint_le(doctor_query_put_words(&doctor_queries[i], &names,
+                                                 argv), DOCTOR_WORDS_MAX);
 }
 END_TEST
 

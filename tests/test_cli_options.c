@@ -89,7 +89,7 @@ START_TEST(every_option_has_its_place)
     ck_assert_int_eq(run.ttl_ms, 120000);
     ck_assert_int_eq(run.max_hold_ms, 3600000);
     ck_assert_int_eq(run.kill_after_ms, 250);
-    ck_assert_int_eq(run.on_lost, CLI_LOST_WARN);
+    ck_assert_int_eq(run.on_lost, CLI_ON_LOST_WARN);
     ck_assert_int_eq(run.lost_signal, SIGINT);
     ck_assert_int_eq(run.status_fd, 1);
     ck_assert(common.is_verbose && common.is_quiet && common.is_json);

@@ -20,7 +20,7 @@ static int64_t safe_until_ms;
 #define GRACE 4000
 #define KILL_AFTER 5000
 
-static struct cli_run_rules rules = {.on_lost = CLI_LOST_STOP,
+static struct cli_run_rules rules = {.on_lost = CLI_ON_LOST_STOP_COMMAND,
                                      .kill_after_ms = KILL_AFTER,
                                      .grace_after_loss_ms = GRACE,
                                      .conflict_code = 75};
@@ -29,7 +29,7 @@ static void begin(void)
 {
     now_ms = 1000000;
     safe_until_ms = now_ms + TTL;
-    rules.on_lost = CLI_LOST_STOP;
+    rules.on_lost = CLI_ON_LOST_STOP_COMMAND;
     rules.max_hold_ms = 0;
     rules.has_lease = false;
     cli_run_init(&run, &rules);
@@ -652,7 +652,7 @@ static const struct {
 START_TEST(reason_after_a_stop_is_the_stop)
 {
     for (int64_t late_ms = 0; late_ms < 250; late_ms++) {
-        begin_with(CLI_LOST_STOP, 0);
+        begin_with(CLI_ON_LOST_STOP_COMMAND, 0);
         rules.has_lease = dice(2);
         cli_run_init(&run, &rules);
         run_command();
@@ -734,7 +734,7 @@ START_TEST(guardian_has_a_deadline_only_if_a_loss_stops_the_command)
     begin_with((enum cli_on_lost)_i, 0);
     run_command();
     ck_assert_int_eq(cli_run_guardian_kill_ms(&run),
-                     _i == CLI_LOST_STOP ? safe_until_ms : HF_NEVER);
+                     _i == CLI_ON_LOST_STOP_COMMAND ? safe_until_ms : HF_NEVER);
 }
 END_TEST
 
@@ -772,7 +772,7 @@ END_TEST
 
 START_TEST(warned_command_continues_and_ends_with_122)
 {
-    begin_with(CLI_LOST_WARN, 0);
+    begin_with(CLI_ON_LOST_WARN, 0);
     run_command();
     ck_assert_uint_eq(happens(CLI_EV_LOST, HF_REASON_DELETED), CLI_DO_REPORT_LOST);
     ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
@@ -784,7 +784,7 @@ END_TEST
 
 START_TEST(ignored_loss_leaves_the_code_alone)
 {
-    begin_with(CLI_LOST_IGNORE, 0);
+    begin_with(CLI_ON_LOST_IGNORE, 0);
     run_command();
     now_ms = safe_until_ms;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_REPORT_LOST);
@@ -800,7 +800,7 @@ END_TEST
 /* RUN-6. */
 START_TEST(max_hold_stops_the_command_and_keeps_the_lock_until_it_ended)
 {
-    begin_with(CLI_LOST_STOP, 10000);
+    begin_with(CLI_ON_LOST_STOP_COMMAND, 10000);
     run_command();
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + 10000);
     now_ms += 10000;
@@ -816,7 +816,7 @@ END_TEST
 
 START_TEST(loss_weighs_more_than_max_hold)
 {
-    begin_with(CLI_LOST_STOP, 10000);
+    begin_with(CLI_ON_LOST_STOP_COMMAND, 10000);
     run_command();
     now_ms += 10000;
     (void)happens(CLI_EV_TIME, 0);
@@ -871,7 +871,7 @@ static void judge(unsigned todo)
         world.is_released = true;
     }
     world.is_finished |= (todo & CLI_DO_FINISH) != 0;
-    if (rules.on_lost != CLI_LOST_STOP || !world.is_alive)
+    if (rules.on_lost != CLI_ON_LOST_STOP_COMMAND || !world.is_alive)
         return;
     ck_must(world.is_killed || now_ms < safe_until_ms,
             "RUN-2: the safe moment");

@@ -53,10 +53,10 @@ START_TEST(a_row_with_a_token_is_the_kinds_but_for_that)
     ck_assert_int_eq(numbers->waiters_poll, row->waiters_poll);
     ck_assert_ptr_eq(numbers->other_side, row->other_side);
     for (int step = 0; step < STEP_COUNT; step++)
-        if (step != STEP_READ) /* what was given out: of tokens alone */
+        if (step != STEP_COUNTER_READ) /* what was given out: of tokens alone */
             ck_assert_ptr_eq(numbers->steps[step].script,
                              row->steps[step].script);
-    ck_assert_ptr_nonnull(numbers->steps[STEP_READ].script);
+    ck_assert_ptr_nonnull(numbers->steps[STEP_COUNTER_READ].script);
 }
 END_TEST
 
@@ -141,11 +141,11 @@ START_TEST(kinds_without_owners_are_not_kinds_of_locks)
                      ownerless[_i].gives_back);
     ck_assert_ptr_nonnull(row->unavailable_text);
     ck_assert_ptr_nonnull(row->steps[STEP_ACQUIRE].script);
-    ck_assert(row->steps[STEP_ADD].takes_hold_key); /* COUNT-1 */
-    ck_assert(row->steps[STEP_SET].takes_hold_key);
-    ck_assert(row->steps[STEP_DELETE].takes_hold_key);
-    ck_assert(!row->steps[STEP_REDUCE].script || row->steps[STEP_REDUCE].takes_hold_key);
-    ck_assert_ptr_nonnull(row->steps[STEP_READ].script);
+    ck_assert(row->steps[STEP_COUNTER_ADD].takes_hold_key); /* COUNT-1 */
+    ck_assert(row->steps[STEP_COUNTER_SET].takes_hold_key);
+    ck_assert(row->steps[STEP_COUNTER_DELETE].takes_hold_key);
+    ck_assert(!row->steps[STEP_COUNTER_REDUCE].script || row->steps[STEP_COUNTER_REDUCE].takes_hold_key);
+    ck_assert_ptr_nonnull(row->steps[STEP_COUNTER_READ].script);
     for (int id = 0; id < 100; id++)
         ck_assert_ptr_ne(hf_kind_row((enum hf_lock_kind)id), row);
 }

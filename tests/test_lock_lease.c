@@ -26,7 +26,7 @@ static void grant(struct hf_lease *h, int64_t count, int64_t sent_ms,
 {
     struct hf_sending how = sent(sent_ms);
 
-    hf_lease_sent(h, sent_ms, lease_ms);
+    hf_lease_grant_requested(h, sent_ms, lease_ms);
     hf_lease_granted(h, count, &how, is_renewed, spread);
 }
 
@@ -109,7 +109,7 @@ START_TEST(lease_1_a_hold_whose_last_release_was_handed_out_is_not_safe)
 {
     struct hf_lease h = renewed_hold();
 
-    hf_lease_release(&h);
+    hf_lease_last_release_submitted(&h);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START), INT64_MIN);
 }
 END_TEST
@@ -119,11 +119,11 @@ START_TEST(renewal_with_less_than_half_of_the_lease_left_is_late)
 {
     struct hf_lease h = renewed_hold(), short_one = leased_hold(1000);
 
-    ck_assert(!hf_lease_is_late(&h, START + THIRD));
-    ck_assert(!hf_lease_is_late(&h, SAFE - WATCHDOG / 2));
-    ck_assert(hf_lease_is_late(&h, SAFE - WATCHDOG / 2 + 1));
-    ck_assert(!hf_lease_is_late(&short_one, START));
-    ck_assert(hf_lease_is_late(&short_one, START + 500));
+    ck_assert(!hf_lease_is_renewal_late(&h, START + THIRD));
+    ck_assert(!hf_lease_is_renewal_late(&h, SAFE - WATCHDOG / 2));
+    ck_assert(hf_lease_is_renewal_late(&h, SAFE - WATCHDOG / 2 + 1));
+    ck_assert(!hf_lease_is_renewal_late(&short_one, START));
+    ck_assert(hf_lease_is_renewal_late(&short_one, START + 500));
 }
 END_TEST
 
@@ -289,7 +289,7 @@ START_TEST(lease_3_while_releasing_nothing_is_renewed)
 {
     struct hf_lease h = renewed_hold();
 
-    hf_lease_release(&h);
+    hf_lease_last_release_submitted(&h);
     ck_assert_int_eq(hf_lease_next_ms(&h), SAFE);
     for (int64_t now = START; now < SAFE; now += 100)
         ck_assert_int_eq(hf_lease_take_todo(&h, now), LEASE_DO_NOTHING);
@@ -431,8 +431,8 @@ START_TEST(lease_4_loss_is_final_and_reported_once)
     grant(&h, 2, START + 10, WATCHDOG, true, 0);
     renewed_at(&h, START + 20);
     retry_at(&h, START + 30);
-    hf_lease_sent(&h, START + 40, 100);
-    hf_lease_refused(&h);
+    hf_lease_grant_requested(&h, START + 40, 100);
+    hf_lease_grant_refused(&h);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_NOTHING);
     ck_assert_int_eq(hf_lease_take_todo(&h, 2 * SAFE), LEASE_DO_NOTHING);
     ck_assert_int_eq(h.state, LEASE_LOST);
@@ -493,7 +493,7 @@ START_TEST(lease_6_a_switch_makes_a_renewal_due_and_moves_no_other)
     struct hf_lease h = renewed_hold();
     int64_t due = hf_lease_next_ms(&h);
 
-    ck_assert(hf_lease_switched(&h, false));
+    ck_assert(hf_lease_master_switched(&h, false));
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
     hf_lease_renew_early(&h, START + 5);
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 5);
@@ -511,7 +511,7 @@ START_TEST(lease_6_a_renewal_under_way_is_followed_by_another_one_at_once)
     int64_t due = hf_lease_next_ms(&h);
 
     ck_assert_int_eq(hf_lease_take_todo(&h, due), LEASE_DO_RENEW);
-    ck_assert(hf_lease_switched(&h, false));
+    ck_assert(hf_lease_master_switched(&h, false));
     hf_lease_renew_early(&h, due + 5);
     ck_assert_int_eq(hf_lease_take_todo(&h, due + 5), LEASE_DO_NOTHING);
     retry_at(&h, due + 6);
@@ -525,10 +525,10 @@ START_TEST(lease_6_a_hold_with_a_lease_is_looked_at)
     struct hf_sending how = sent(START + 7);
 
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 60000 - 602);
-    ck_assert(hf_lease_switched(&h, false));
+    ck_assert(hf_lease_master_switched(&h, false));
     hf_lease_renew_early(&h, START + 5);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, 20000, how.sent_ms); /* less than it had */
+    hf_lease_look_found_hold(&h, &how, 20000, how.sent_ms); /* less than it had */
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 7), 20000 - 202);
     ck_assert_int_eq(h.claims.owner_lease_ms, 60000);
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 7 + 20000 - 202);
@@ -579,10 +579,10 @@ START_TEST(lease_6_a_look_prolongs_no_lease)
     struct hf_lease h = leased_hold(1000);
     struct hf_sending how = sent(START + 7);
 
-    ck_assert(hf_lease_switched(&h, false));
+    ck_assert(hf_lease_master_switched(&h, false));
     hf_lease_renew_early(&h, START + 5);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, 90000, how.sent_ms); /* an operator has made it longer */
+    hf_lease_look_found_hold(&h, &how, 90000, how.sent_ms); /* an operator has made it longer */
     ck_assert_int_le(hf_lease_safe_ms(&h, START + 7), 1000 - 12);
 }
 END_TEST
@@ -595,7 +595,7 @@ START_TEST(lease_6_a_look_is_enough_for_a_push_also_if_the_watchdog_renews)
 
     hf_lease_look_early(&h, START + 1000);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, WATCHDOG - 1000, how.sent_ms); /* as expected */
+    hf_lease_look_found_hold(&h, &how, WATCHDOG - 1000, how.sent_ms); /* as expected */
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 1000), WATCHDOG - DRIFT - 1000);
     ck_assert_int_eq(hf_lease_take_todo(&h, due), LEASE_DO_RENEW);
@@ -609,7 +609,7 @@ START_TEST(lease_6_a_look_that_finds_less_time_causes_a_renewal)
 
     hf_lease_look_early(&h, START + 1000);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, 2000, how.sent_ms);
+    hf_lease_look_found_hold(&h, &how, 2000, how.sent_ms);
     ck_assert_int_le(hf_lease_safe_ms(&h, START + 1000), 2000);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 1001), LEASE_DO_RENEW);
     renewed_at(&h, START + 1001);
@@ -626,13 +626,13 @@ START_TEST(lease_6_a_slow_reply_to_a_look_causes_no_renewal)
 
     hf_lease_look_early(&h, START + 1000);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, WATCHDOG - 1900, START + 1900);
+    hf_lease_look_found_hold(&h, &how, WATCHDOG - 1900, START + 1900);
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
     ck_assert_int_le(hf_lease_safe_ms(&h, START + 1000), WATCHDOG - 1900);
     hf_lease_look_early(&h, START + 2000);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 2000), LEASE_DO_LOOK);
     how = sent(START + 2000);
-    hf_lease_looked(&h, &how, WATCHDOG - 4000, START + 2500);
+    hf_lease_look_found_hold(&h, &how, WATCHDOG - 4000, START + 2500);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 2501), LEASE_DO_RENEW);
 }
 END_TEST
@@ -660,7 +660,7 @@ START_TEST(lease_6_a_renewal_after_a_switch_does_not_wait_for_a_look)
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_LOOK);
     hf_lease_look_early(&h, START + 1001); /* that is another look */
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 1001), LEASE_DO_NOTHING);
-    ck_assert(hf_lease_switched(&h, false));
+    ck_assert(hf_lease_master_switched(&h, false));
     hf_lease_renew_early(&h, START + 1002);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 1002), LEASE_DO_RENEW);
 }
@@ -671,7 +671,7 @@ START_TEST(lease_6_a_look_is_not_enough_after_a_switch)
     struct hf_lease h = renewed_hold();
 
     hf_lease_look_early(&h, START + 1000);
-    ck_assert(hf_lease_switched(&h, false));
+    ck_assert(hf_lease_master_switched(&h, false));
     hf_lease_renew_early(&h, START + 1000);
     hf_lease_look_early(&h, START + 900);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_RENEW);
@@ -695,7 +695,7 @@ START_TEST(lease_6_a_look_without_an_answer_is_repeated_soon)
 {
     struct hf_lease h = leased_hold(60000);
 
-    ck_assert(hf_lease_switched(&h, false));
+    ck_assert(hf_lease_master_switched(&h, false));
     hf_lease_renew_early(&h, START + 5);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_LOOK);
     hf_lease_retry(&h, START + 5, NULL);
@@ -710,7 +710,7 @@ START_TEST(lease_7_the_last_answer_before_a_sudden_switch_does_not_count)
 
     ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_RENEW);
     renewed_at(&h, START + THIRD);
-    ck_assert(hf_lease_switched(&h, true));
+    ck_assert(hf_lease_master_switched(&h, true));
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + THIRD),
                      WATCHDOG - DRIFT - THIRD);
     ck_assert_int_eq(hf_lease_safe_ms(&h, SAFE), 0);
@@ -725,11 +725,11 @@ START_TEST(lease_7_a_hold_that_was_just_granted_is_not_safe_after_a_sudden_switc
     struct hf_lease h = leased_hold(60000);
     struct hf_sending how = sent(START + 7);
 
-    ck_assert(hf_lease_switched(&h, true));
+    ck_assert(hf_lease_master_switched(&h, true));
     ck_assert_int_eq(hf_lease_safe_ms(&h, START), 0);
     hf_lease_renew_early(&h, START + 5);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, 59000, how.sent_ms);
+    hf_lease_look_found_hold(&h, &how, 59000, how.sent_ms);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 7), 59000 - 592);
 }
 END_TEST
@@ -741,12 +741,12 @@ START_TEST(lease_7_after_two_sudden_switches_neither_of_the_two_last_answers_cou
 
     ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_RENEW);
     renewed_at(&h, START + THIRD);
-    ck_assert(hf_lease_switched(&h, true));
+    ck_assert(hf_lease_master_switched(&h, true));
     hf_lease_renew_early(&h, START + THIRD + 5);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD + 5), LEASE_DO_RENEW);
     renewed_at(&h, START + THIRD + 5);
     ck_assert_int_eq(hf_lease_safe_until_ms(&h), SAFE + THIRD + 5);
-    ck_assert(hf_lease_switched(&h, true));
+    ck_assert(hf_lease_master_switched(&h, true));
     ck_assert_int_eq(hf_lease_safe_until_ms(&h), SAFE);
     ck_assert_int_eq(hf_lease_proved_ms(&h), START);
 }
@@ -759,15 +759,15 @@ START_TEST(lease_7_after_two_sudden_switches_an_extension_does_not_count)
     struct hf_sending first = sent(START + 5), second = sent(START + 1000),
                       third = sent(START + 2000);
 
-    hf_lease_extend(&h);
+    hf_lease_extension_submitted(&h);
     hf_lease_extended(&h, &first, 10000, 10000, first.sent_ms);
-    hf_lease_extend(&h);
+    hf_lease_extension_submitted(&h);
     hf_lease_extended(&h, &second, 60000, 60000, second.sent_ms);
-    ck_assert(hf_lease_switched(&h, true));
+    ck_assert(hf_lease_master_switched(&h, true));
     hf_lease_renew_early(&h, third.sent_ms);
     ck_assert_int_eq(hf_lease_take_todo(&h, third.sent_ms), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &third, 59000, third.sent_ms);
-    ck_assert(hf_lease_switched(&h, true));
+    hf_lease_look_found_hold(&h, &third, 59000, third.sent_ms);
+    ck_assert(hf_lease_master_switched(&h, true));
     ck_assert_int_eq(hf_lease_safe_until_ms(&h), START + 5 + 10000 - 102);
 }
 END_TEST
@@ -780,7 +780,7 @@ START_TEST(lease_7_a_doubted_answer_does_not_prove_that_the_new_master_had_the_h
     ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_RENEW);
     renewed_at(&h, START + THIRD);
     ck_assert_int_eq(hf_lease_proved_ms(&h), START + THIRD);
-    ck_assert(hf_lease_switched(&h, true));
+    ck_assert(hf_lease_master_switched(&h, true));
     ck_assert_int_eq(hf_lease_proved_ms(&h), START);
     ck_assert(hf_lease_lose(&h, HF_REASON_DELETED));
     ck_assert_int_eq(hf_lease_had_until_ms(&h), START);
@@ -791,7 +791,7 @@ START_TEST(lease_7_the_answer_of_the_new_master_is_a_proof_again)
 {
     struct hf_lease h = renewed_hold();
 
-    ck_assert(hf_lease_switched(&h, true));
+    ck_assert(hf_lease_master_switched(&h, true));
     hf_lease_renew_early(&h, START + 5);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_RENEW);
     renewed_at(&h, START + 5);
@@ -804,8 +804,8 @@ START_TEST(lease_3_a_switch_renews_nothing_that_is_being_released)
 {
     struct hf_lease h = renewed_hold();
 
-    hf_lease_release(&h);
-    ck_assert(!hf_lease_switched(&h, true));
+    hf_lease_last_release_submitted(&h);
+    ck_assert(!hf_lease_master_switched(&h, true));
 }
 END_TEST
 
@@ -891,7 +891,7 @@ static void something_happens(struct life *l)
 
     switch (dice(8)) {
     case 5: /* another server is the master, and has it, too */
-        if (hf_lease_switched(&l->h, dice(2)))
+        if (hf_lease_master_switched(&l->h, dice(2)))
             hf_lease_renew_early(&l->h, l->now);
         break;
     case 0: /* a re-entry or a partial release */
@@ -921,7 +921,7 @@ static void something_happens(struct life *l)
         break;
     case 4:
         if (dice(40) == 0 && l->h.state == LEASE_HELD)
-            hf_lease_release(&l->h);
+            hf_lease_last_release_submitted(&l->h);
         break;
     default: /* time passes, mostly to where we asked for */
         l->now += dice(3) ? (int64_t)dice(2000) : 0;
@@ -958,9 +958,9 @@ START_TEST(lease_2_while_a_shorter_lease_may_be_in_force_renewals_are_closer)
     struct hf_sending how = {.sent_ms = HF_NEVER, .stream = 2};
     int64_t now = START + 300;
 
-    hf_lease_sent(&h, now, 600);
+    hf_lease_grant_requested(&h, now, 600);
     ck_assert_int_eq(hf_lease_next_ms(&h), now + 200);
-    hf_lease_unknown(&h, &how);
+    hf_lease_grant_unknown(&h, &how);
     for (int i = 0; i < 100; i++) {
         now = hf_lease_next_ms(&h);
         ck_assert_int_eq(hf_lease_take_todo(&h, now), LEASE_DO_RENEW);
@@ -977,7 +977,7 @@ START_TEST(a_shorter_lease_of_a_reentry_is_the_reason_of_the_loss)
 {
     struct hf_lease h = renewed_hold();
 
-    hf_lease_sent(&h, START + 10, 600);
+    hf_lease_grant_requested(&h, START + 10, 600);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 10 + 600 - 8), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.loss_reason, HF_REASON_LEASE_ENDED);
 }

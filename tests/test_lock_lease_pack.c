@@ -63,8 +63,8 @@ static void call(struct twins *t)
 
     if (t->has_call || t->whole.state != LEASE_HELD)
         return;
-    hf_lease_sent(&t->whole, t->now, lease);
-    hf_lease_sent(&t->packed, t->now, lease);
+    hf_lease_grant_requested(&t->whole, t->now, lease);
+    hf_lease_grant_requested(&t->packed, t->now, lease);
     t->has_call = true;
 }
 
@@ -80,8 +80,8 @@ static void end_call(struct twins *t)
         hf_lease_granted(&t->whole, 1, &how, is_renewed, 3);
         hf_lease_granted(&t->packed, 1, &how, is_renewed, 3);
     } else {
-        hf_lease_unknown(&t->whole, &how);
-        hf_lease_unknown(&t->packed, &how);
+        hf_lease_grant_unknown(&t->whole, &how);
+        hf_lease_grant_unknown(&t->packed, &how);
     }
 }
 
@@ -107,8 +107,8 @@ static void end_renewal(struct twins *t)
         hf_lease_renewed(&t->whole, &how);
         hf_lease_renewed(&t->packed, &how);
     } else {
-        hf_lease_looked(&t->whole, &how, ttl_ms, t->now);
-        hf_lease_looked(&t->packed, &how, ttl_ms, t->now);
+        hf_lease_look_found_hold(&t->whole, &how, ttl_ms, t->now);
+        hf_lease_look_found_hold(&t->packed, &how, ttl_ms, t->now);
     }
 }
 
@@ -116,8 +116,8 @@ static void switch_masters(struct twins *t)
 {
     bool is_sudden = dice(2);
 
-    if (hf_lease_switched(&t->whole, is_sudden)) {
-        (void)hf_lease_switched(&t->packed, is_sudden);
+    if (hf_lease_master_switched(&t->whole, is_sudden)) {
+        (void)hf_lease_master_switched(&t->packed, is_sudden);
         hf_lease_renew_early(&t->whole, t->now + 5);
         hf_lease_renew_early(&t->packed, t->now + 5);
     }
@@ -147,7 +147,7 @@ static void be_granted(struct twins *t)
     struct hf_sending how = {.sent_ms = t->now, .stream = 1};
 
     hf_lease_init(&t->whole, WATCHDOG);
-    hf_lease_sent(&t->whole, t->now, WATCHDOG);
+    hf_lease_grant_requested(&t->whole, t->now, WATCHDOG);
     hf_lease_granted(&t->whole, 1, &how, dice(2), 0);
     t->whole.granted_ms = dice(4) ? t->now : INT64_MIN;
     t->packed = t->whole;
@@ -188,7 +188,7 @@ static struct hf_lease held(int64_t lease_ms)
     struct hf_lease l;
 
     hf_lease_init(&l, WATCHDOG);
-    hf_lease_sent(&l, START, lease_ms);
+    hf_lease_grant_requested(&l, START, lease_ms);
     hf_lease_granted(&l, 1, &how, lease_ms == WATCHDOG, 0);
     return l;
 }
@@ -199,9 +199,9 @@ START_TEST(pack_2_a_lease_is_not_packed_while_a_command_is_pending)
     struct hf_lease l = held(WATCHDOG);
 
     ck_assert(hf_lease_pack(&p, &l));
-    hf_lease_sent(&l, START + 1, WATCHDOG);
+    hf_lease_grant_requested(&l, START + 1, WATCHDOG);
     ck_assert(!hf_lease_pack(&p, &l));
-    hf_lease_unknown(&l, &(struct hf_sending){.sent_ms = START + 1, .stream = 1});
+    hf_lease_grant_unknown(&l, &(struct hf_sending){.sent_ms = START + 1, .stream = 1});
     ck_assert(!hf_lease_pack(&p, &l));
 }
 END_TEST
@@ -211,7 +211,7 @@ START_TEST(pack_2_a_lease_is_not_packed_during_a_release)
     struct hf_lease_packed p;
     struct hf_lease l = held(WATCHDOG);
 
-    hf_lease_release(&l);
+    hf_lease_last_release_submitted(&l);
     ck_assert(!hf_lease_pack(&p, &l));
 }
 END_TEST

@@ -835,7 +835,7 @@ START_TEST(turn_3_listeners_that_do_not_wait_are_no_crowd)
     struct hf_channel channel = {.is_live = true, .random_state = 1};
 
     hf_channel_listeners_counted(&channel, NOW, 1000, 0);
-    ck_assert(channel.has_many_listeners);
+    ck_assert(channel.has_more_than_few_listeners);
     ck_assert_uint_eq(channel.crowd_listeners, 1000);
     hf_channel_registered(&channel, true);
     ck_assert(hf_channel_must_count_listeners(&channel, NOW));
@@ -858,11 +858,11 @@ START_TEST(turn_3_client_that_counted_few_sends_its_request_once)
     struct hf_channel channel = {.is_live = true, .random_state = 1};
 
     hf_channel_listeners_counted(&channel, NOW, FEW_LISTENERS_MAX, 0);
-    ck_assert(channel.has_counted_few_listeners && !channel.has_many_listeners);
+    ck_assert(channel.has_counted_few_listeners && !channel.has_more_than_few_listeners);
     ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RECOUNT_MS - 1));
     hear_number(&channel, "500");
     ck_assert_uint_eq(channel.crowd_listeners, 0);
-    ck_assert(!channel.has_counted_few_listeners && channel.has_many_listeners);
+    ck_assert(!channel.has_counted_few_listeners && channel.has_more_than_few_listeners);
     hear_number(&channel, "500");
     ck_assert_uint_eq(channel.crowd_listeners, 500);
 }

@@ -216,7 +216,7 @@ static uint64_t key_of(const struct world *w)
         since = (uint64_t)(NOW_MS - r->silent_since_ms) / STEP_MS;
     if (!r->is_running)
         due = (uint64_t)(w->next_ms - NOW_MS);
-    flags = (uint64_t)(r->is_running | r->are_all_queried << 1 | r->has_reply << 2 |
+    flags = (uint64_t)(r->is_running | r->are_all_queried << 1 | r->has_reply_or_failure << 2 |
                        r->has_worse_map << 3 | r->is_settled << 4);
     return 1 | flags << 1 | (uint64_t)w->asked << 6 |
            (uint64_t)w->under_way << 9 | (uint64_t)w->heard << 12 |

@@ -66,7 +66,7 @@ static void teardown(void)
 static void must_lead_to(const struct hf_slot_map *map, unsigned slot,
                          const char *host, unsigned port)
 {
-    const struct hf_node *node = hf_slot_map_target(map, (uint16_t)slot);
+    const struct hf_node *node = hf_slot_map_master_of_slot(map, (uint16_t)slot);
 
     if (!host) {
         ck_assert_ptr_null(node);
@@ -127,7 +127,7 @@ static void must_be_whole(const struct hf_slot_map *map)
     must_lead_to(map, 16382, "10.0.0.3", 7003);
     must_lead_to(map, 16383, "10.0.0.1", 7001);
     ck_assert_uint_lt(replica, 4);
-    ck_assert(!hf_node_is_target(map, replica));
+    ck_assert(!hf_node_is_usable_master(map, replica));
     ck_assert_str_eq(map->nodes[map->nodes[replica].master_index].id, "a");
 }
 
@@ -369,7 +369,7 @@ START_TEST(a_shard_without_a_master_has_no_target)
 
     must_lead_to(map, 0, NULL, 0);
     ck_assert_uint_eq(map->nodes[0].master_index, HF_NO_NODE);
-    ck_assert(!hf_node_is_target(map, 0));
+    ck_assert(!hf_node_is_usable_master(map, 0));
     ck_assert(hf_slot_map_is_equal(map, map));
     hf_slot_map_free(map);
 }
@@ -688,7 +688,7 @@ START_TEST(a_moved_to_a_replica_makes_it_a_master)
 
     ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "10.0.0.4", 7004), HF_OK);
     ck_assert_uint_eq(map->nodes_count, 4);
-    ck_assert(hf_node_is_target(map, replica));
+    ck_assert(hf_node_is_usable_master(map, replica));
     must_lead_to(map, 7, "10.0.0.4", 7004);
     must_lead_to(map, 8, "10.0.0.1", 7001);
     hf_slot_map_free(map);

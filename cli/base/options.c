@@ -55,13 +55,13 @@ find_by_name(const struct cli_option *const *tables, const char *name, size_t le
 /* ---- abbreviations ---- */
 
 /* The options that begin with the first `len` bytes of `name`. */
-struct options_meant {
+struct option_candidates {
     const struct cli_option *first_option; /* the first; NULL: there is none */
     bool is_ambiguous;                     /* options with other ids begin so, too */
     char names[200];                       /* all of them, for a message */
 };
 
-static void add_option_meant(struct options_meant *m, const struct cli_option *o)
+static void add_option_candidate(struct option_candidates *m, const struct cli_option *o)
 {
     size_t len = strlen(m->names);
 
@@ -71,16 +71,16 @@ static void add_option_meant(struct options_meant *m, const struct cli_option *o
     (void)snprintf(m->names + len, sizeof m->names - len, "%s--%s", len ? ", " : "", o->name);
 }
 
-static struct options_meant find_by_beginning(const struct cli_option *const *tables,
-                                              const char *name,
-                                              size_t len)
+static struct option_candidates find_by_beginning(const struct cli_option *const *tables,
+                                                  const char *name,
+                                                  size_t len)
 {
-    struct options_meant m = {0};
+    struct option_candidates m = {0};
 
     for (; len > 0 && *tables; tables++)
         for (const struct cli_option *o = *tables; o->id; o++)
             if (o->name && strncmp(o->name, name, len) == 0)
-                add_option_meant(&m, o);
+                add_option_candidate(&m, o);
     return m;
 }
 
@@ -104,7 +104,8 @@ static int report_unknown_option(const struct cli_args *args,
     return CLI_ARGS_BAD;
 }
 
-static int report_ambiguous_option(const struct cli_args *args, const struct options_meant *meant,
+static int report_ambiguous_option(const struct cli_args *args,
+                                   const struct option_candidates *meant,
                                    const char *word, size_t len)
 {
     (void)cli_usage(args, "'%.*s' is the beginning of several options: %s", (int)len, word,
@@ -150,7 +151,7 @@ static int parse_next_long_option(struct cli_args *args,
     char *word = *args->next_word++;
     size_t len = strcspn(word, "=");
     const struct cli_option *o = find_by_name(tables, word + 2, len - 2);
-    struct options_meant meant;
+    struct option_candidates meant;
 
     if (!o) {
         meant = find_by_beginning(tables, word + 2, len - 2);

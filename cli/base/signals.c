@@ -13,7 +13,7 @@
 
 #include "cli/base/command.h"
 
-enum signal_treatment { NOTE_SIGNAL, IGNORE_SIGNAL, NOTE_SIGNAL_LATER };
+enum signal_treatment { NOTE_SIGNAL, IGNORE_SIGNAL, NOTE_SIGNAL_WHILE_STOPPABLE };
 
 /* `action_before` is restored in a child. */
 static struct watched_signal {
@@ -29,7 +29,7 @@ static struct watched_signal {
                {.number = SIGUSR1, .treatment = NOTE_SIGNAL},
                {.number = SIGUSR2, .treatment = NOTE_SIGNAL},
                {.number = SIGCONT, .treatment = NOTE_SIGNAL},
-               {.number = SIGTSTP, .treatment = NOTE_SIGNAL_LATER},
+               {.number = SIGTSTP, .treatment = NOTE_SIGNAL_WHILE_STOPPABLE},
                {.number = SIGPIPE, .treatment = IGNORE_SIGNAL},
                {.number = SIGTTOU, .treatment = IGNORE_SIGNAL}};
 
@@ -208,7 +208,7 @@ int cli_signals_open(void)
     sigemptyset(&noted);
     for (size_t i = 0; i < WATCHED; i++) {
         (void)sigaddset(&noted, watched[i].number);
-        if (watched[i].treatment != NOTE_SIGNAL_LATER && !must_stay_ignored(&watched[i]))
+        if (watched[i].treatment != NOTE_SIGNAL_WHILE_STOPPABLE && !must_stay_ignored(&watched[i]))
             install_handler(&watched[i]);
     }
     install_alarm_handler();
@@ -265,7 +265,7 @@ void cli_signals_start_limit(int signal)
 void cli_signals_record_stop(bool is_noted)
 {
     for (size_t i = 0; i < WATCHED; i++) {
-        if (watched[i].treatment != NOTE_SIGNAL_LATER || must_stay_ignored(&watched[i]))
+        if (watched[i].treatment != NOTE_SIGNAL_WHILE_STOPPABLE || must_stay_ignored(&watched[i]))
             continue;
         if (is_noted)
             install_handler(&watched[i]);

@@ -105,7 +105,7 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
     }
     bench_samples_add(&load->releases, now_us - w->released_us);
     bench_samples_add(&load->acquires_and_releases,
-                      now_us - w->released_us + w->granted_us - w->begun_us);
+                      now_us - w->released_us + w->granted_us - w->acquire_begun_us);
     if (!load->must_end && ++load->pairs == load->pairs_max)
         stop_load(load);
     if (load->form == LOAD_HANDOVER)
@@ -140,7 +140,7 @@ static void handle_grant(struct bench_worker *w)
     w->granted_us = hf_clock_us();
     w->state = WORKER_HELD;
     if (!load->must_end) {
-        bench_samples_add(&load->acquires, w->granted_us - w->begun_us);
+        bench_samples_add(&load->acquires, w->granted_us - w->acquire_begun_us);
         record_hand_over_time(load, w);
     }
     if (load->form != LOAD_HANDOVER || load->must_end)
@@ -187,7 +187,7 @@ static void acquire_lock(struct bench_worker *w)
     options.ctx = w;
     w->state = WORKER_WAITING;
     w->has_waited = false;
-    w->begun_us = hf_clock_us();
+    w->acquire_begun_us = hf_clock_us();
     rc = hf_lock_acquire_async(w->current_lock, &options, on_acquired, w);
     if (rc < 0)
         on_acquired(w, rc, NULL);

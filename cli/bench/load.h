@@ -39,7 +39,7 @@ struct bench_worker {
     bool has_waited;            /* the server has refused its request: another holds the lock */
     int64_t owner;
     struct hf_cancel cancel;
-    int64_t begun_us, granted_us, released_us;
+    int64_t acquire_begun_us, granted_us, released_us;
 };
 
 struct bench_load {             /* zeroed, except `wait` */

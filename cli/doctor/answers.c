@@ -404,10 +404,10 @@ void doctor_read_sentinels(const struct doctor_reply *r)
 static enum doctor_may denial_kind_of_text(struct text words)
 {
     if (text_contains(words, " run the "))
-        return MAY_NO_COMMAND;
+        return MAY_FORBIDDEN_COMMAND;
     if (text_contains(words, "channel"))
-        return MAY_NO_CHANNEL;
-    return text_contains(words, "key") ? MAY_NO_KEY : MAY_NO_COMMAND;
+        return MAY_FORBIDDEN_CHANNEL;
+    return text_contains(words, "key") ? MAY_FORBIDDEN_KEY : MAY_FORBIDDEN_COMMAND;
 }
 
 /* These errors are caused by the form of the request, so the server knows the command
@@ -445,8 +445,8 @@ static enum doctor_may permission_from_error(struct hf_resp_value error,
     if (hf_resp_error_is(error, "NOPERM"))
         return denial_kind_of_text(words);
     if (is_unknown_command_text(words))
-        return MAY_UNKNOWN;
-    return is_error_that_shows_permission(words) ? MAY_PERMITTED : MAY_REFUSED;
+        return MAY_UNKNOWN_COMMAND;
+    return is_error_that_shows_permission(words) ? MAY_PERMITTED : MAY_OTHER_ERROR;
 }
 
 struct doctor_answer doctor_answer_read(struct hf_resp_value reply)

@@ -94,13 +94,13 @@ enum doctor_permission {
 extern const char *const doctor_permission_names[DOCTOR_PERMISSIONS];
 
 enum doctor_may {
-    MAY_NOT_SEEN,           /* no reply, or not requested */
+    MAY_NOT_ANSWERED,       /* no reply, or not requested */
     MAY_PERMITTED,
-    MAY_NO_COMMAND,         /* the ACL forbids the command */
-    MAY_NO_KEY,             /* the ACL forbids this key */
-    MAY_NO_CHANNEL,         /* the ACL forbids this channel */
-    MAY_UNKNOWN,            /* no such command: renamed, or too old */
-    MAY_REFUSED             /* another error: the server's state */
+    MAY_FORBIDDEN_COMMAND,  /* the ACL forbids the command */
+    MAY_FORBIDDEN_KEY,      /* the ACL forbids this key */
+    MAY_FORBIDDEN_CHANNEL,  /* the ACL forbids this channel */
+    MAY_UNKNOWN_COMMAND,    /* no such command: renamed, or too old */
+    MAY_OTHER_ERROR         /* another error: the server's state */
 };
 
 struct doctor_answer {

@@ -48,7 +48,7 @@ static void add_unseen_fact(struct unseen_facts *unseen, const char *what,
                        len ? ", " : "", what);
 }
 
-static void apply_rule(struct doctor_case *c, struct doctor_findings *out,
+static void apply_rule(struct doctor_rule_on_server *c, struct doctor_findings *out,
                        struct unseen_facts *unseen)
 {
     const struct doctor_rule *rule = c->rule;
@@ -120,7 +120,7 @@ static void apply_rules_to_server(const struct doctor_facts *facts,
 
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const struct doctor_rule *rule = tables[i]; rule->id; rule++) {
-            struct doctor_case c = {.rule = rule, .facts = facts, .server = s};
+            struct doctor_rule_on_server c = {.rule = rule, .facts = facts, .server = s};
 
             if (is_server_in_scope(rule->scope, s))
                 apply_rule(&c, out, &unseen);

@@ -133,9 +133,9 @@ static struct hf_resp_arg argument_for_word(const char *word, size_t len,
 }
 
 /* Replaces names by their values, but never the command itself. */
-size_t doctor_query_words(const struct doctor_query *q,
-                          const struct doctor_query_names *names,
-                          struct hf_resp_arg argv[DOCTOR_WORDS_MAX])
+size_t doctor_query_put_words(const struct doctor_query *q,
+                              const struct doctor_query_names *names,
+                              struct hf_resp_arg argv[DOCTOR_WORDS_MAX])
 {
     size_t argc = 0;
     /* "SENTINEL MASTER MASTER": the second word belongs to the command. */

@@ -43,16 +43,16 @@ extern const size_t doctor_query_count;
 bool doctor_query_subscribes(const struct doctor_query *q);
 
 /* doctor_query_is_for - returns whether the request is sent to this server.
- * doctor_query_words - writes its arguments; returns their number.
+ * doctor_query_put_words - writes its arguments; returns their number.
  * doctor_query_read - processes the reply, which may be an error.
  * doctor_channel - returns the channel of a lock, as Redisson names it (WIRE 2.4), for free();
  *   NULL: no memory. */
 bool doctor_query_is_for(const struct doctor_query *q,
                          const struct doctor_facts *facts,
                          const struct doctor_server *s);
-size_t doctor_query_words(const struct doctor_query *q,
-                          const struct doctor_query_names *names,
-                          struct hf_resp_arg argv[DOCTOR_WORDS_MAX]);
+size_t doctor_query_put_words(const struct doctor_query *q,
+                              const struct doctor_query_names *names,
+                              struct hf_resp_arg argv[DOCTOR_WORDS_MAX]);
 void doctor_query_read(const struct doctor_query *q,
                        struct doctor_facts *facts, struct doctor_server *s,
                        struct hf_resp_value value);

@@ -13,8 +13,8 @@
 bool doctor_is_refused(const struct doctor_server *s,
                        enum doctor_permission permission)
 {
-    return s->permissions[permission].permission == MAY_NO_COMMAND ||
-           s->permissions[permission].permission == MAY_UNKNOWN;
+    return s->permissions[permission].permission == MAY_FORBIDDEN_COMMAND ||
+           s->permissions[permission].permission == MAY_UNKNOWN_COMMAND;
 }
 
 /* Decides as routing does: the first node that replies is used. */
@@ -31,7 +31,7 @@ bool doctor_is_sharded(const struct doctor_facts *facts)
 }
 
 /* A server that is not a node of a cluster has a rule of its own ("kind"). */
-bool doctor_in_cluster(const struct doctor_case *c)
+bool doctor_in_cluster(const struct doctor_rule_on_server *c)
 {
     return c->facts->topology == HF_CLUSTER &&
            !doctor_fact_is(c->server, FACT_CLUSTER_ENABLED, "0");
@@ -58,7 +58,7 @@ int64_t doctor_renewal_interval_ms(const struct doctor_facts *facts)
 
 /* ---- verdicts ---- */
 
-enum doctor_verdict doctor_verdict_found(struct doctor_case *c, const char *format, ...)
+enum doctor_verdict doctor_verdict_found(struct doctor_rule_on_server *c, const char *format, ...)
 {
     va_list list;
 
@@ -68,7 +68,7 @@ enum doctor_verdict doctor_verdict_found(struct doctor_case *c, const char *form
     return VERDICT_FOUND;
 }
 
-enum doctor_verdict doctor_verdict_fine(struct doctor_case *c, const char *format, ...)
+enum doctor_verdict doctor_verdict_fine(struct doctor_rule_on_server *c, const char *format, ...)
 {
     va_list list;
 
@@ -78,13 +78,13 @@ enum doctor_verdict doctor_verdict_fine(struct doctor_case *c, const char *forma
     return VERDICT_FINE;
 }
 
-enum doctor_verdict doctor_verdict_unseen(struct doctor_case *c, const char *what)
+enum doctor_verdict doctor_verdict_unseen(struct doctor_rule_on_server *c, const char *what)
 {
     (void)snprintf(c->value_text, sizeof c->value_text, "%s", what);
     return VERDICT_UNSEEN;
 }
 
-static enum doctor_verdict verdict_if_unknown(struct doctor_case *c)
+static enum doctor_verdict verdict_if_unknown(struct doctor_rule_on_server *c)
 {
     return c->rule->unseen_text ? doctor_verdict_unseen(c, c->rule->unseen_text) : VERDICT_NONE;
 }
@@ -92,7 +92,7 @@ static enum doctor_verdict verdict_if_unknown(struct doctor_case *c)
 /* ---- the text of a row ---- */
 
 /* Counts as routing does. */
-static int64_t replicas_wanted(const struct doctor_case *c)
+static int64_t replicas_wanted(const struct doctor_rule_on_server *c)
 {
     int64_t known = doctor_replica_count(c->facts, c->server);
 
@@ -102,7 +102,7 @@ static int64_t replicas_wanted(const struct doctor_case *c)
                                                       : c->facts->replicas;
 }
 
-static int64_t rule_limit(const struct doctor_case *c)
+static int64_t rule_limit(const struct doctor_rule_on_server *c)
 {
     switch (c->rule->limit) {
     case LIMIT_RENEWAL_MS:
@@ -125,7 +125,7 @@ static const char *write_digits(char digits[DIGITS_MAX], int64_t n)
 }
 
 /* Returns what replaces the part of a row's text that begins at this brace. */
-static const char *expand_placeholder(const struct doctor_case *c, const char *brace,
+static const char *expand_placeholder(const struct doctor_rule_on_server *c, const char *brace,
                                       const char *value, char digits[DIGITS_MAX])
 {
     switch (brace[1]) {
@@ -143,7 +143,7 @@ static const char *expand_placeholder(const struct doctor_case *c, const char *b
 }
 
 /* Writes the verdict on a value as the row says it, cut to what fits. */
-static enum doctor_verdict write_verdict(struct doctor_case *c, bool is_fine,
+static enum doctor_verdict write_verdict(struct doctor_rule_on_server *c, bool is_fine,
                                          const char *value)
 {
     const char *at =
@@ -164,7 +164,7 @@ static enum doctor_verdict write_verdict(struct doctor_case *c, bool is_fine,
 
 /* ---- tests ---- */
 
-enum doctor_verdict doctor_test_equals(struct doctor_case *c)
+enum doctor_verdict doctor_test_equals(struct doctor_rule_on_server *c)
 {
     const char *text = c->server->facts[c->rule->fact];
 
@@ -172,7 +172,7 @@ enum doctor_verdict doctor_test_equals(struct doctor_case *c)
                 : verdict_if_unknown(c);
 }
 
-static bool read_tested_number(const struct doctor_case *c, int64_t *out)
+static bool read_tested_number(const struct doctor_rule_on_server *c, int64_t *out)
 {
     if (c->rule->measure)
         return c->rule->measure(c, out);
@@ -180,7 +180,7 @@ static bool read_tested_number(const struct doctor_case *c, int64_t *out)
 }
 
 /* A number from `least` to `most` is fine. */
-static enum doctor_verdict test_range(struct doctor_case *c, int64_t least,
+static enum doctor_verdict test_range(struct doctor_rule_on_server *c, int64_t least,
                                       int64_t most)
 {
     char digits[DIGITS_MAX];
@@ -191,22 +191,22 @@ static enum doctor_verdict test_range(struct doctor_case *c, int64_t least,
     return write_verdict(c, n >= least && n <= most, write_digits(digits, n));
 }
 
-enum doctor_verdict doctor_test_at_least(struct doctor_case *c)
+enum doctor_verdict doctor_test_at_least(struct doctor_rule_on_server *c)
 {
     return test_range(c, rule_limit(c), INT64_MAX);
 }
 
-enum doctor_verdict doctor_test_at_most(struct doctor_case *c)
+enum doctor_verdict doctor_test_at_most(struct doctor_rule_on_server *c)
 {
     return test_range(c, INT64_MIN, rule_limit(c));
 }
 
-enum doctor_verdict doctor_test_within(struct doctor_case *c)
+enum doctor_verdict doctor_test_within(struct doctor_rule_on_server *c)
 {
     return test_range(c, 1, rule_limit(c));
 }
 
-enum doctor_verdict doctor_test_outside(struct doctor_case *c)
+enum doctor_verdict doctor_test_outside(struct doctor_rule_on_server *c)
 {
     int64_t n;
 
@@ -231,24 +231,24 @@ static bool is_permission_needed(const struct doctor_facts *facts,
 }
 
 /* Other rules report that a key, a channel or every write is refused. */
-static enum doctor_verdict test_permission(struct doctor_case *c,
+static enum doctor_verdict test_permission(struct doctor_rule_on_server *c,
                                            enum doctor_permission permission)
 {
     const char *name = doctor_permission_names[permission];
 
     switch (c->server->permissions[permission].permission) {
-    case MAY_NOT_SEEN:
+    case MAY_NOT_ANSWERED:
         return doctor_verdict_unseen(c, name);
-    case MAY_NO_COMMAND:
+    case MAY_FORBIDDEN_COMMAND:
         return doctor_verdict_found(c, "the ACL forbids %s", name);
-    case MAY_UNKNOWN:
+    case MAY_UNKNOWN_COMMAND:
         return doctor_verdict_found(c, "the server has no %s (renamed?)", name);
     default:
         return doctor_verdict_fine(c, "%s is permitted", name);
     }
 }
 
-enum doctor_verdict doctor_test_permits(struct doctor_case *c)
+enum doctor_verdict doctor_test_permits(struct doctor_rule_on_server *c)
 {
     const struct doctor_rule *rule = c->rule;
     enum doctor_verdict verdict = VERDICT_FINE;
@@ -263,16 +263,16 @@ enum doctor_verdict doctor_test_permits(struct doctor_case *c)
     return rule->fine_text ? doctor_verdict_fine(c, "%s", rule->fine_text) : verdict;
 }
 
-enum doctor_verdict doctor_test_answers(struct doctor_case *c)
+enum doctor_verdict doctor_test_answers(struct doctor_rule_on_server *c)
 {
     const struct doctor_answer *answer = &c->server->permissions[c->rule->permissions[0]];
 
-    if (answer->permission == MAY_NOT_SEEN)
+    if (answer->permission == MAY_NOT_ANSWERED)
         return verdict_if_unknown(c);
     return write_verdict(c, answer->permission == MAY_PERMITTED, "");
 }
 
-enum doctor_verdict doctor_test_always(struct doctor_case *c)
+enum doctor_verdict doctor_test_always(struct doctor_rule_on_server *c)
 {
     const char *fact = c->rule->fact ? c->server->facts[c->rule->fact] : "";
 

@@ -42,7 +42,7 @@ enum doctor_verdict {
 #define DOCTOR_TEXT_MAX 512   /* a line of a finding */
 
 /* One rule, applied to one server. */
-struct doctor_case {
+struct doctor_rule_on_server {
     const struct doctor_rule *rule;
     const struct doctor_facts *facts;
     const struct doctor_server *server;
@@ -62,12 +62,12 @@ struct doctor_rule {
     const char *id;             /* NULL ends a table */
     enum doctor_severity severity;
     enum doctor_scope scope;
-    enum doctor_verdict (*test)(struct doctor_case *c);
-    bool (*applies_when)(const struct doctor_case *c); /* NULL: always */
+    enum doctor_verdict (*test)(struct doctor_rule_on_server *c);
+    bool (*applies_when)(const struct doctor_rule_on_server *c); /* NULL: always */
 
     /* What a shared test looks at: one of these. */
     enum doctor_fact fact;
-    bool (*measure)(const struct doctor_case *c, int64_t *out); /* false: the
+    bool (*measure)(const struct doctor_rule_on_server *c, int64_t *out); /* false: the
                                                 rule does not apply here */
     unsigned char permissions[DOCTOR_RULE_PERMISSIONS]; /* up to MAY_NONE */
 
@@ -100,21 +100,21 @@ extern const struct doctor_rule doctor_rules_topology[];
  * doctor_test_permits  - the server permits each of `permissions` that is needed.
  * doctor_test_answers  - it replies to may[0] without an error.
  * doctor_test_always   - never: `applies_when` (or `measure`) has found the problem. */
-enum doctor_verdict doctor_test_equals(struct doctor_case *c);
-enum doctor_verdict doctor_test_at_least(struct doctor_case *c);
-enum doctor_verdict doctor_test_at_most(struct doctor_case *c);
-enum doctor_verdict doctor_test_within(struct doctor_case *c);
-enum doctor_verdict doctor_test_outside(struct doctor_case *c);
-enum doctor_verdict doctor_test_permits(struct doctor_case *c);
-enum doctor_verdict doctor_test_answers(struct doctor_case *c);
-enum doctor_verdict doctor_test_always(struct doctor_case *c);
+enum doctor_verdict doctor_test_equals(struct doctor_rule_on_server *c);
+enum doctor_verdict doctor_test_at_least(struct doctor_rule_on_server *c);
+enum doctor_verdict doctor_test_at_most(struct doctor_rule_on_server *c);
+enum doctor_verdict doctor_test_within(struct doctor_rule_on_server *c);
+enum doctor_verdict doctor_test_outside(struct doctor_rule_on_server *c);
+enum doctor_verdict doctor_test_permits(struct doctor_rule_on_server *c);
+enum doctor_verdict doctor_test_answers(struct doctor_rule_on_server *c);
+enum doctor_verdict doctor_test_always(struct doctor_rule_on_server *c);
 
 /* Verdicts of other tests: as printf into c->value_text. */
-enum doctor_verdict doctor_verdict_found(struct doctor_case *c, const char *format, ...)
+enum doctor_verdict doctor_verdict_found(struct doctor_rule_on_server *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-enum doctor_verdict doctor_verdict_fine(struct doctor_case *c, const char *format, ...)
+enum doctor_verdict doctor_verdict_fine(struct doctor_rule_on_server *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-enum doctor_verdict doctor_verdict_unseen(struct doctor_case *c, const char *what);
+enum doctor_verdict doctor_verdict_unseen(struct doctor_rule_on_server *c, const char *what);
 
 /* Used by several rules:
  *
@@ -127,7 +127,7 @@ enum doctor_verdict doctor_verdict_unseen(struct doctor_case *c, const char *wha
 bool doctor_is_refused(const struct doctor_server *s,
                        enum doctor_permission permission);
 bool doctor_is_sharded(const struct doctor_facts *facts);
-bool doctor_in_cluster(const struct doctor_case *c);
+bool doctor_in_cluster(const struct doctor_rule_on_server *c);
 int64_t doctor_replica_count(const struct doctor_facts *facts,
                              const struct doctor_server *master);
 int64_t doctor_renewal_interval_ms(const struct doctor_facts *facts);

@@ -10,18 +10,18 @@
 
 /* ---- is it there ---- */
 
-static bool is_lock_server(const struct doctor_case *c)
+static bool is_lock_server(const struct doctor_rule_on_server *c)
 {
     return !c->server->is_sentinel && (c->facts->topology == HF_STANDALONE ||
                                        c->server->role_said_by_others == SAID_MASTER);
 }
 
-static bool is_not_lock_server(const struct doctor_case *c)
+static bool is_not_lock_server(const struct doctor_rule_on_server *c)
 {
     return !is_lock_server(c);
 }
 
-static enum doctor_verdict test_reached(struct doctor_case *c)
+static enum doctor_verdict test_reached(struct doctor_rule_on_server *c)
 {
     return c->server->is_reached ? doctor_verdict_fine(c, "it answers")
                                  : doctor_verdict_found(c, "%s", c->server->connect_error);
@@ -45,7 +45,7 @@ static bool is_version_before(struct version v, unsigned major, unsigned minor)
     return v.major != major ? v.major < major : v.minor < minor;
 }
 
-static enum doctor_verdict test_version(struct doctor_case *c)
+static enum doctor_verdict test_version(struct doctor_rule_on_server *c)
 {
     const char *redis = c->server->facts[FACT_VERSION];
     const char *valkey = c->server->facts[FACT_VALKEY];
@@ -71,7 +71,7 @@ static bool forges_replies(struct version v)
     return is_version_before(v, 9, 0);
 }
 
-static enum doctor_verdict test_forged_replies(struct doctor_case *c)
+static enum doctor_verdict test_forged_replies(struct doctor_rule_on_server *c)
 {
     const char *valkey = c->server->facts[FACT_VALKEY];
     struct version v;
@@ -86,12 +86,12 @@ static enum doctor_verdict test_forged_replies(struct doctor_case *c)
     return doctor_verdict_fine(c, "Valkey %s forges no replies", valkey);
 }
 
-static bool is_standalone(const struct doctor_case *c)
+static bool is_standalone(const struct doctor_rule_on_server *c)
 {
     return c->facts->topology == HF_STANDALONE;
 }
 
-static enum doctor_verdict test_cluster_node(struct doctor_case *c)
+static enum doctor_verdict test_cluster_node(struct doctor_rule_on_server *c)
 {
     bool is_node = doctor_fact_is(c->server, FACT_CLUSTER_ENABLED, "1");
 
@@ -104,33 +104,33 @@ static enum doctor_verdict test_cluster_node(struct doctor_case *c)
                    : doctor_verdict_found(c, "it is not a cluster node");
 }
 
-static bool measure_loading(const struct doctor_case *c, int64_t *out)
+static bool measure_loading(const struct doctor_rule_on_server *c, int64_t *out)
 {
     *out = doctor_fact_is(c->server, FACT_LOADING, "1") ||
            doctor_fact_is(c->server, FACT_ASYNC_LOADING, "1");
     return *out || c->server->facts[FACT_LOADING];
 }
 
-static bool has_tried_to_write(const struct doctor_case *c)
+static bool has_tried_to_write(const struct doctor_rule_on_server *c)
 {
     enum doctor_may is = c->server->permissions[MAY_HSET].permission;
 
-    return is == MAY_PERMITTED || is == MAY_REFUSED;
+    return is == MAY_PERMITTED || is == MAY_OTHER_ERROR;
 }
 
-static bool lacks_evalsha(const struct doctor_case *c)
+static bool lacks_evalsha(const struct doctor_rule_on_server *c)
 {
-    return c->server->permissions[MAY_EVALSHA].permission == MAY_UNKNOWN;
+    return c->server->permissions[MAY_EVALSHA].permission == MAY_UNKNOWN_COMMAND;
 }
 
-static bool has_evalsha(const struct doctor_case *c)
+static bool has_evalsha(const struct doctor_rule_on_server *c)
 {
     return !lacks_evalsha(c);
 }
 
 /* Dragonfly in front, Alibaba's proxies behind. Another error has another reason, such as
  * a missing right, which other rules look at. */
-static enum doctor_verdict test_derived_keys(struct doctor_case *c)
+static enum doctor_verdict test_derived_keys(struct doctor_rule_on_server *c)
 {
     const struct doctor_answer *answer = &c->server->permissions[MAY_DERIVE];
 
@@ -144,7 +144,7 @@ static enum doctor_verdict test_derived_keys(struct doctor_case *c)
 
 /* ---- memory ---- */
 
-static bool may_evict_later(const struct doctor_case *c)
+static bool may_evict_later(const struct doctor_rule_on_server *c)
 {
     int64_t maxmemory;
 
@@ -155,14 +155,14 @@ static bool may_evict_later(const struct doctor_case *c)
 }
 
 /* If maxmemory was not seen, there may be a limit. */
-static bool may_evict_now(const struct doctor_case *c)
+static bool may_evict_now(const struct doctor_rule_on_server *c)
 {
     return !may_evict_later(c);
 }
 
 #define MEMORY "%" PRId64 " of %" PRId64 " MiB of maxmemory are used"
 
-static enum doctor_verdict test_memory(struct doctor_case *c)
+static enum doctor_verdict test_memory(struct doctor_rule_on_server *c)
 {
     int64_t used, maxmemory;
 
@@ -178,12 +178,12 @@ static enum doctor_verdict test_memory(struct doctor_case *c)
 
 /* ---- what a restart leaves ---- */
 
-static bool has_aof(const struct doctor_case *c)
+static bool has_aof(const struct doctor_rule_on_server *c)
 {
     return doctor_fact_is(c->server, FACT_AOF, "1");
 }
 
-static enum doctor_verdict test_persistence(struct doctor_case *c)
+static enum doctor_verdict test_persistence(struct doctor_rule_on_server *c)
 {
     if (!c->server->facts[FACT_AOF])
         return doctor_verdict_unseen(c, "appendonly");
@@ -199,12 +199,12 @@ static enum doctor_verdict test_persistence(struct doctor_case *c)
 
 /* ---- what may be done ---- */
 
-static enum doctor_verdict test_script_calls(struct doctor_case *c)
+static enum doctor_verdict test_script_calls(struct doctor_rule_on_server *c)
 {
     size_t len = 0;
 
     for (int i = MAY_EXISTS; i <= MAY_HLEN; i++) {
-        if (c->server->permissions[i].permission == MAY_NOT_SEEN)
+        if (c->server->permissions[i].permission == MAY_NOT_ANSWERED)
             return doctor_verdict_unseen(c, "what scripts may call");
         if (doctor_is_refused(c->server, (enum doctor_permission)i))
             len += (size_t)snprintf(c->value_text + len, sizeof c->value_text - len, "%s%s",
@@ -216,14 +216,14 @@ static enum doctor_verdict test_script_calls(struct doctor_case *c)
 }
 
 /* Without tracking=on, there is nothing to report. */
-static enum doctor_verdict test_tracking(struct doctor_case *c)
+static enum doctor_verdict test_tracking(struct doctor_rule_on_server *c)
 {
     if (!c->facts->is_tracking)
         return VERDICT_NONE;
     if (c->server->protocol == 2)
         return doctor_verdict_found(c, "the connection uses RESP2");
     for (int i = MAY_TRACKING; i <= MAY_CACHING; i++) {
-        if (c->server->permissions[i].permission == MAY_NOT_SEEN)
+        if (c->server->permissions[i].permission == MAY_NOT_ANSWERED)
             return doctor_verdict_unseen(c, doctor_permission_names[i]);
         if (c->server->permissions[i].permission != MAY_PERMITTED)
             return doctor_verdict_found(c, "it refuses %s", doctor_permission_names[i]);
@@ -231,27 +231,27 @@ static enum doctor_verdict test_tracking(struct doctor_case *c)
     return doctor_verdict_fine(c, "with tracking, it reports the loss of a held lock at once");
 }
 
-static enum doctor_verdict test_labels(struct doctor_case *c)
+static enum doctor_verdict test_labels(struct doctor_rule_on_server *c)
 {
     for (int i = MAY_SET_LABEL; i <= MAY_GET_LABEL; i++) {
-        if (c->server->permissions[i].permission == MAY_NOT_SEEN)
+        if (c->server->permissions[i].permission == MAY_NOT_ANSWERED)
             return VERDICT_NONE;
         if (doctor_is_refused(c->server, (enum doctor_permission)i) ||
-            c->server->permissions[i].permission == MAY_NO_KEY)
+            c->server->permissions[i].permission == MAY_FORBIDDEN_KEY)
             return doctor_verdict_found(c, "it refuses %s of the keys holdfast_label:*",
                                         doctor_permission_names[i]);
     }
     return doctor_verdict_fine(c, "labels of holders can be written and read");
 }
 
-static bool measure_protocol(const struct doctor_case *c, int64_t *out)
+static bool measure_protocol(const struct doctor_rule_on_server *c, int64_t *out)
 {
     *out = c->server->protocol;
     return c->facts->protocol == 3 && *out > 0;
 }
 
 /* The lock that the ACL was tried with. */
-static const char *quote_name(const struct doctor_case *c, char quoted[128])
+static const char *quote_name(const struct doctor_rule_on_server *c, char quoted[128])
 {
     const char *name = c->facts->name ? c->facts->name : "every name";
 
@@ -259,7 +259,7 @@ static const char *quote_name(const struct doctor_case *c, char quoted[128])
 }
 
 /* Returns the patterns for a message. The server may list none. */
-static const char *acl_patterns(const struct doctor_case *c, enum doctor_fact fact)
+static const char *acl_patterns(const struct doctor_rule_on_server *c, enum doctor_fact fact)
 {
     const char *text = c->server->facts[fact];
 
@@ -271,12 +271,12 @@ static const char *acl_patterns(const struct doctor_case *c, enum doctor_fact fa
 static bool has_denied_key(const struct doctor_server *s)
 {
     for (int i = MAY_EXISTS; i <= MAY_HLEN; i++)
-        if (i != MAY_DEL && s->permissions[i].permission == MAY_NO_KEY)
+        if (i != MAY_DEL && s->permissions[i].permission == MAY_FORBIDDEN_KEY)
             return true;
     return false;
 }
 
-static enum doctor_verdict test_key_patterns(struct doctor_case *c)
+static enum doctor_verdict test_key_patterns(struct doctor_rule_on_server *c)
 {
     char quoted[128];
 
@@ -288,14 +288,14 @@ static enum doctor_verdict test_key_patterns(struct doctor_case *c)
     return doctor_verdict_fine(c, "the ACL's keys cover %s", quote_name(c, quoted));
 }
 
-static enum doctor_verdict test_channel_patterns(struct doctor_case *c)
+static enum doctor_verdict test_channel_patterns(struct doctor_rule_on_server *c)
 {
     int permission =
         doctor_is_sharded(c->facts) ? MAY_SSUBSCRIBE : MAY_SUBSCRIBE;
     enum doctor_may is = c->server->permissions[permission].permission;
     char quoted[128];
 
-    if (is == MAY_NO_CHANNEL)
+    if (is == MAY_FORBIDDEN_CHANNEL)
         return doctor_verdict_found(c,
                                     "the ACL's channels do not cover that of %s; they "
                                     "are: %s",
@@ -311,7 +311,7 @@ static enum doctor_verdict test_channel_patterns(struct doctor_case *c)
 
 #define CLIENTS_FREE_MIN "%" PRId64 " of %" PRId64 " clients are connected"
 
-static enum doctor_verdict test_connections(struct doctor_case *c)
+static enum doctor_verdict test_connections(struct doctor_rule_on_server *c)
 {
     int64_t clients, maxclients;
 
@@ -323,7 +323,7 @@ static enum doctor_verdict test_connections(struct doctor_case *c)
     return doctor_verdict_fine(c, CLIENTS_FREE_MIN, clients, maxclients);
 }
 
-static enum doctor_verdict test_clock(struct doctor_case *c)
+static enum doctor_verdict test_clock(struct doctor_rule_on_server *c)
 {
     const struct doctor_clock *clock = &c->server->clock;
     int64_t off_us = clock->ahead_us < 0 ? -clock->ahead_us : clock->ahead_us;
@@ -338,7 +338,7 @@ static enum doctor_verdict test_clock(struct doctor_case *c)
                                (off_us + clock->round_trip_us / 2) / 1000 + 1);
 }
 
-static bool leads_to_several_processes(const struct doctor_case *c)
+static bool leads_to_several_processes(const struct doctor_rule_on_server *c)
 {
     return c->server->leads_to_several;
 }

@@ -8,18 +8,18 @@
 
 /* ---- replicas ---- */
 
-static bool has_replicas(const struct doctor_case *c)
+static bool has_replicas(const struct doctor_rule_on_server *c)
 {
     return doctor_replica_count(c->facts, c->server) > 0;
 }
 
-static bool waits_for_replicas(const struct doctor_case *c)
+static bool waits_for_replicas(const struct doctor_rule_on_server *c)
 {
     return c->facts->replicas != 0;
 }
 
 /* Replicas that no lock waits for. */
-static bool measure_unconfirming_replicas(const struct doctor_case *c, int64_t *out)
+static bool measure_unconfirming_replicas(const struct doctor_rule_on_server *c, int64_t *out)
 {
     int64_t count = doctor_replica_count(c->facts, c->server);
 
@@ -27,13 +27,13 @@ static bool measure_unconfirming_replicas(const struct doctor_case *c, int64_t *
     return count > 0;
 }
 
-static bool has_failovers(const struct doctor_case *c)
+static bool has_failovers(const struct doctor_rule_on_server *c)
 {
     return waits_for_replicas(c) && c->facts->topology != HF_STANDALONE;
 }
 
 /* Without sentinels, the URL also names the replicas that are not connected. */
-static int64_t count_all_replicas(const struct doctor_case *c)
+static int64_t count_all_replicas(const struct doctor_rule_on_server *c)
 {
     int64_t connected = doctor_replica_count(c->facts, c->server), named = 0;
 
@@ -45,7 +45,7 @@ static int64_t count_all_replicas(const struct doctor_case *c)
 
 /* A master that is being replaced may keep some of its replicas for a while: these
  * confirm its locks, and another replica becomes the master. */
-static enum doctor_verdict test_waits_for_all_replicas(struct doctor_case *c)
+static enum doctor_verdict test_waits_for_all_replicas(struct doctor_rule_on_server *c)
 {
     int64_t count = count_all_replicas(c);
     int64_t wanted = c->facts->replicas;
@@ -61,7 +61,7 @@ static enum doctor_verdict test_waits_for_all_replicas(struct doctor_case *c)
 }
 
 /* Only a cluster reports replicas that are disconnected. */
-static enum doctor_verdict test_counts_connected_replicas(struct doctor_case *c)
+static enum doctor_verdict test_counts_connected_replicas(struct doctor_rule_on_server *c)
 {
     if (c->facts->replicas >= 0 || (c->facts->topology != HF_SENTINEL &&
                                     c->facts->topology != HF_REPLICATED))
@@ -72,7 +72,7 @@ static enum doctor_verdict test_counts_connected_replicas(struct doctor_case *c)
 }
 
 /* How far a replica's clock is from its master's, for certain. */
-static bool measure_clock_difference_ms(const struct doctor_case *c, int64_t *out)
+static bool measure_clock_difference_ms(const struct doctor_rule_on_server *c, int64_t *out)
 {
     const struct doctor_clock *a = &c->server->clock, *b;
     int64_t us;
@@ -88,12 +88,12 @@ static bool measure_clock_difference_ms(const struct doctor_case *c, int64_t *ou
 
 #define APART_MAX_MS 1000   /* clocks with NTP differ by less */
 
-static bool measure_great_clock_difference_ms(const struct doctor_case *c, int64_t *out)
+static bool measure_great_clock_difference_ms(const struct doctor_rule_on_server *c, int64_t *out)
 {
     return measure_clock_difference_ms(c, out) && *out > doctor_renewal_interval_ms(c->facts);
 }
 
-static bool measure_small_clock_difference_ms(const struct doctor_case *c, int64_t *out)
+static bool measure_small_clock_difference_ms(const struct doctor_rule_on_server *c, int64_t *out)
 {
     return measure_clock_difference_ms(c, out) &&
            (*out <= APART_MAX_MS || *out <= doctor_renewal_interval_ms(c->facts));
@@ -101,13 +101,13 @@ static bool measure_small_clock_difference_ms(const struct doctor_case *c, int64
 
 /* ---- a cluster ---- */
 
-static bool measure_uncovered_slots(const struct doctor_case *c, int64_t *out)
+static bool measure_uncovered_slots(const struct doctor_rule_on_server *c, int64_t *out)
 {
     *out = HF_SLOTS - (int64_t)c->server->cluster_view.covered_slots;
     return c->server->cluster_view.is_known;
 }
 
-static bool measure_nodes_without_address(const struct doctor_case *c, int64_t *out)
+static bool measure_nodes_without_address(const struct doctor_rule_on_server *c, int64_t *out)
 {
     *out = c->server->cluster_view.nodes_without_address;
     return c->server->cluster_view.is_known;
@@ -121,7 +121,7 @@ static bool has_slots(const struct doctor_server *s)
     return false;
 }
 
-static bool measure_replicas(const struct doctor_case *c, int64_t *out)
+static bool measure_replicas(const struct doctor_rule_on_server *c, int64_t *out)
 {
     *out = doctor_replica_count(c->facts, c->server);
     return doctor_in_cluster(c) && has_slots(c->server);
@@ -146,7 +146,7 @@ static bool is_same_node(const struct doctor_server *a,
             strcmp(a->facts[FACT_ID], b->facts[FACT_ID]) == 0);
 }
 
-static enum doctor_verdict test_owns_slots_alone(struct doctor_case *c)
+static enum doctor_verdict test_owns_slots_alone(struct doctor_rule_on_server *c)
 {
     if (!c->server->cluster_view.is_known || !has_slots(c->server))
         return VERDICT_NONE;
@@ -175,7 +175,7 @@ static bool has_other_view(const struct doctor_server *a,
            doctor_fact_number(b, FACT_EPOCH, &y) && x != y;
 }
 
-static enum doctor_verdict test_views_agree(struct doctor_case *c)
+static enum doctor_verdict test_views_agree(struct doctor_rule_on_server *c)
 {
     const struct doctor_facts *facts = c->facts;
     uint32_t first = 0;
@@ -192,12 +192,12 @@ static enum doctor_verdict test_views_agree(struct doctor_case *c)
                                 : VERDICT_NONE;
 }
 
-static bool is_cluster(const struct doctor_case *c)
+static bool is_cluster(const struct doctor_rule_on_server *c)
 {
     return c->facts->topology == HF_CLUSTER;
 }
 
-static bool measure_masters(const struct doctor_case *c, int64_t *out)
+static bool measure_masters(const struct doctor_rule_on_server *c, int64_t *out)
 {
     *out = 0;
     for (uint32_t i = 0; i < c->facts->servers_count; i++)
@@ -216,11 +216,11 @@ static void count_nodes_knowing_sharded(const struct doctor_facts *facts, unsign
         enum doctor_may is = facts->servers[i]->permissions[MAY_SHARDNUMSUB].permission;
 
         *do_know += is == MAY_PERMITTED;
-        *do_not += is == MAY_UNKNOWN || is == MAY_REFUSED;
+        *do_not += is == MAY_UNKNOWN_COMMAND || is == MAY_OTHER_ERROR;
     }
 }
 
-static enum doctor_verdict test_sharded_channels(struct doctor_case *c)
+static enum doctor_verdict test_sharded_channels(struct doctor_rule_on_server *c)
 {
     int sharded = c->facts->sharded;
     unsigned do_know, do_not;
@@ -238,7 +238,7 @@ static enum doctor_verdict test_sharded_channels(struct doctor_case *c)
                                doctor_is_sharded(c->facts) ? "SPUBLISH" : "PUBLISH");
 }
 
-static bool is_sharded_switched_off(const struct doctor_case *c)
+static bool is_sharded_switched_off(const struct doctor_rule_on_server *c)
 {
     unsigned do_know, do_not;
 
@@ -247,16 +247,16 @@ static bool is_sharded_switched_off(const struct doctor_case *c)
 }
 
 /* With sharded=on or off, the client does not check this. */
-static bool is_sharded_not_checked(const struct doctor_case *c)
+static bool is_sharded_not_checked(const struct doctor_rule_on_server *c)
 {
     return c->facts->sharded != HF_SHARDED_ON &&
            c->facts->sharded != HF_SHARDED_OFF &&
-           c->server->permissions[MAY_SHARDNUMSUB].permission == MAY_NO_COMMAND;
+           c->server->permissions[MAY_SHARDNUMSUB].permission == MAY_FORBIDDEN_COMMAND;
 }
 
 /* ---- sentinels ---- */
 
-static enum doctor_verdict test_sentinels_agree(struct doctor_case *c)
+static enum doctor_verdict test_sentinels_agree(struct doctor_rule_on_server *c)
 {
     const struct doctor_server *first = NULL;
 
@@ -276,7 +276,7 @@ static enum doctor_verdict test_sentinels_agree(struct doctor_case *c)
 }
 
 /* According to the sentinel that knows the most others. */
-static bool measure_sentinels(const struct doctor_case *c, int64_t *out)
+static bool measure_sentinels(const struct doctor_rule_on_server *c, int64_t *out)
 {
     int64_t others;
 
@@ -289,7 +289,7 @@ static bool measure_sentinels(const struct doctor_case *c, int64_t *out)
     return c->facts->topology == HF_SENTINEL && *out > 0;
 }
 
-static enum doctor_verdict test_sentinel_quorum(struct doctor_case *c)
+static enum doctor_verdict test_sentinel_quorum(struct doctor_rule_on_server *c)
 {
     const char *words = c->server->facts[FACT_CKQUORUM];
     int64_t quorum;
@@ -311,7 +311,7 @@ static bool is_loopback(const char *host)
            strncmp(host, "localhost", 9) == 0;
 }
 
-static enum doctor_verdict test_master_not_loopback(struct doctor_case *c)
+static enum doctor_verdict test_master_not_loopback(struct doctor_rule_on_server *c)
 {
     const char *master = c->server->facts[FACT_MASTER];
 
@@ -323,13 +323,13 @@ static enum doctor_verdict test_master_not_loopback(struct doctor_case *c)
     return doctor_verdict_fine(c, "it reports an address that other machines can reach");
 }
 
-static bool is_master_named_by_sentinel(const struct doctor_case *c)
+static bool is_master_named_by_sentinel(const struct doctor_rule_on_server *c)
 {
     return c->facts->topology == HF_SENTINEL &&
            c->server->role_said_by_others == SAID_MASTER;
 }
 
-static enum doctor_verdict test_named_master_role(struct doctor_case *c)
+static enum doctor_verdict test_named_master_role(struct doctor_rule_on_server *c)
 {
     if (doctor_is_refused(c->server, MAY_ROLE))
         return doctor_verdict_found(c, "it refuses ROLE");
@@ -340,7 +340,7 @@ static enum doctor_verdict test_named_master_role(struct doctor_case *c)
     return doctor_verdict_fine(c, "it is the master that sentinels report");
 }
 
-static const struct doctor_server *find_another_master(const struct doctor_case *c)
+static const struct doctor_server *find_another_master(const struct doctor_rule_on_server *c)
 {
     for (uint32_t i = 0; i < c->facts->servers_count; i++)
         if (c->facts->servers[i] != c->server &&
@@ -349,7 +349,7 @@ static const struct doctor_server *find_another_master(const struct doctor_case 
     return NULL;
 }
 
-static enum doctor_verdict test_only_master(struct doctor_case *c)
+static enum doctor_verdict test_only_master(struct doctor_rule_on_server *c)
 {
     const struct doctor_server *other = find_another_master(c);
 
@@ -363,7 +363,7 @@ static enum doctor_verdict test_only_master(struct doctor_case *c)
 
 /* ---- hosts without sentinels ---- */
 
-static enum doctor_verdict test_has_master(struct doctor_case *c)
+static enum doctor_verdict test_has_master(struct doctor_rule_on_server *c)
 {
     bool is_any_seen = false;
 
@@ -376,20 +376,20 @@ static enum doctor_verdict test_has_master(struct doctor_case *c)
                        : doctor_verdict_unseen(c, "the roles (INFO)");
 }
 
-static bool is_replicated_topology(const struct doctor_case *c)
+static bool is_replicated_topology(const struct doctor_rule_on_server *c)
 {
     return c->facts->topology == HF_REPLICATED;
 }
 
 /* ---- all of it ---- */
 
-static bool measure_unverified_tls(const struct doctor_case *c, int64_t *out)
+static bool measure_unverified_tls(const struct doctor_rule_on_server *c, int64_t *out)
 {
     *out = c->facts->is_unverified;
     return c->facts->is_tls;
 }
 
-static bool has_more_servers(const struct doctor_case *c)
+static bool has_more_servers(const struct doctor_rule_on_server *c)
 {
     return c->facts->has_more_servers;
 }

@@ -233,7 +233,7 @@ static void submit_doctor_query(struct visit_target *t, size_t index,
         doctor_query_subscribes(query->doctor_query) &&
         hf_link_protocol(t->link) == 3;
     submit_query(t, query, argv,
-                 doctor_query_words(query->doctor_query, &t->visit->names, argv),
+                 doctor_query_put_words(query->doctor_query, &t->visit->names, argv),
                  deadline_ms);
 }
 

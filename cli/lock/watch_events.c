@@ -48,7 +48,7 @@ static int64_t earliest_end_ms(const struct cli_snapshot *look)
     return look->sent_ms + bounded_ttl_ms(look) - ROUNDING_MS;
 }
 
-static int64_t latest_end_ms(const struct cli_snapshot *look)
+static int64_t latest_possible_end_ms(const struct cli_snapshot *look)
 {
     return look->answered_ms + bounded_ttl_ms(look) + ROUNDING_MS;
 }
@@ -56,7 +56,7 @@ static int64_t latest_end_ms(const struct cli_snapshot *look)
 static bool ends_later(const struct cli_snapshot *a, const struct cli_snapshot *b)
 {
     return has_ttl(b) &&
-           (!has_ttl(a) || earliest_end_ms(a) > latest_end_ms(b));
+           (!has_ttl(a) || earliest_end_ms(a) > latest_possible_end_ms(b));
 }
 
 int64_t cli_watch_lease_end_ms(const struct cli_snapshot *look)

@@ -125,9 +125,9 @@ enum { NAME, KIND, HOLDER, HOLDERS, COUNT, TTL, WAITERS, LEFT, LABEL, COLUMNS };
 /* The texts of one lock, as they are printed. */
 struct table_row {
     char *name;                 /* for free() */
-    char holder[CLI_QUOTE_MAX];
-    char holders[NUMBER_MAX], count[NUMBER_MAX], ttl[CLI_DURATION_TEXT_MAX];
-    char waiters[NUMBER_MAX], place_left[NUMBER_MAX];
+    char holder_text[CLI_QUOTE_MAX];
+    char holders_text[NUMBER_MAX], count_text[NUMBER_MAX], ttl_text[CLI_DURATION_TEXT_MAX];
+    char waiters_text[NUMBER_MAX], left_text[NUMBER_MAX];
     const char *cells[COLUMNS];
 };
 
@@ -144,13 +144,13 @@ static char *quote_whole_name(const char *name, size_t len)
 static void fill_ttl_of_row(struct table_row *row, int64_t ttl_ms, enum ls_form form)
 {
     if (form == LS_TABLE && ttl_ms == -2)
-        (void)strcpy(row->ttl, "free");
+        (void)strcpy(row->ttl_text, "free");
     else if (form == LS_TABS)
-        (void)snprintf(row->ttl, sizeof row->ttl, "%lld", (long long)ttl_ms);
+        (void)snprintf(row->ttl_text, sizeof row->ttl_text, "%lld", (long long)ttl_ms);
     else if (ttl_ms < 0)
-        (void)strcpy(row->ttl, "none");
+        (void)strcpy(row->ttl_text, "none");
     else
-        (void)cli_duration_text(row->ttl, ttl_ms);
+        (void)cli_duration_text(row->ttl_text, ttl_ms);
 }
 
 /* A number that this kind has; else "-". */
@@ -173,14 +173,14 @@ static void fill_numbers_of_row(struct table_row *row, const struct cli_lock *lo
     bool is_free = !info->is_locked && !is_counter;
 
     row->cells[HOLDERS] =
-        number_or_dash(row->holders, info->is_locked, info->holders);
+        number_or_dash(row->holders_text, info->is_locked, info->holders);
     row->cells[COUNT] =
-        number_or_dash(row->count, has_hold_count(info) && !is_free, info->hold_count);
+        number_or_dash(row->count_text, has_hold_count(info) && !is_free, info->hold_count);
     row->cells[WAITERS] =
-        number_or_dash(row->waiters, lock->knows_listeners || info->waiters > 0,
+        number_or_dash(row->waiters_text, lock->knows_listeners || info->waiters > 0,
                        info->waiters > 0 ? info->waiters : lock->listeners);
     row->cells[LEFT] =
-        number_or_dash(row->place_left, is_counter || lock->knows_available,
+        number_or_dash(row->left_text, is_counter || lock->knows_available,
                        is_counter ? info->hold_count : lock->available);
 }
 
@@ -190,13 +190,13 @@ static bool fill_row(struct table_row *row, const struct cli_lock *lock,
     const struct hf_lock_info *info = &lock->info;
 
     row->name = quote_whole_name(lock->name, lock->name_len);
-    (void)cli_quote(row->holder, info->holder, info->holder_len);
+    (void)cli_quote(row->holder_text, info->holder, info->holder_len);
     fill_ttl_of_row(row, info->ttl_ms, form);
     fill_numbers_of_row(row, lock);
     row->cells[NAME] = row->name;
     row->cells[KIND] = cli_lock_word(info);
-    row->cells[HOLDER] = info->holder_len > 0 ? row->holder : "-";
-    row->cells[TTL] = row->ttl;
+    row->cells[HOLDER] = info->holder_len > 0 ? row->holder_text : "-";
+    row->cells[TTL] = row->ttl_text;
     row->cells[LABEL] = lock->label[0] ? lock->label : "-";
     return row->name != NULL;
 }

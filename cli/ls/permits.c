@@ -10,7 +10,7 @@
 #include "net/route/slot.h"
 
 #define SUFFIX_LEN (sizeof LS_PERMITS_SUFFIX - 1)
-#define PERMIT_LEN 16   /* bytes of a permit id: PERMIT-2 */
+#define PERMIT_ID_BYTES 16 /* bytes of a permit id: PERMIT-2 */
 /* The last member that is looked at: of 17. */
 #define SAMPLE_LAST "16"
 /* Sets at a time. */
@@ -63,7 +63,7 @@ static void read_set_members(struct cli_query *q, struct hf_resp_value reply)
 
     for (size_t i = 0; i < hf_resp_count(reply); i++)
         if (hf_resp_element(reply, i, &member) < 0 ||
-            hf_resp_bytes(member, &ptr, &len) < 0 || len != PERMIT_LEN)
+            hf_resp_bytes(member, &ptr, &len) < 0 || len != PERMIT_ID_BYTES)
             return;
     c->has_permits = hf_resp_count(reply) > 0;
 }

@@ -33,7 +33,7 @@ struct scan_source {
     char cursor[24];            /* of 64 bits; "0" at its begin and end */
     char address[300];          /* "": it has not answered yet */
     bool is_open;
-    size_t names_of_last_page;  /* of the last page */
+    size_t last_page_names_count; /* of the last page */
     struct hf_error error;
 };
 
@@ -275,7 +275,7 @@ static void add_name(struct scan_source *s, const char *ptr, size_t len)
     memcpy(copy, ptr, len);
     scan->names[scan->name_count++] =
         (struct ls_name){copy, len, (uint32_t)(s - scan->sources), s->type};
-    s->names_of_last_page++;
+    s->last_page_names_count++;
 }
 
 /* {cursor, {name, ...}} */
@@ -387,7 +387,7 @@ hf_status ls_scan_next(struct ls_scan *scan, int count)
     free_names(scan);
     (void)snprintf(text, sizeof text, "%d", count);
     for (uint32_t i = 0; i < scan->sources_count; i++) {
-        scan->sources[i].names_of_last_page = 0;
+        scan->sources[i].last_page_names_count = 0;
         if (scan->sources[i].is_open)
             request_page(&scan->sources[i], text);
     }
@@ -440,7 +440,7 @@ int64_t ls_scan_cost(const struct ls_scan *scan, int64_t size)
 
         if (i == 0 || s->slot != s[-1].slot)
             cost = 0;
-        cost += size + types[s->type].cost * (int64_t)s->names_of_last_page;
+        cost += size + types[s->type].cost * (int64_t)s->last_page_names_count;
         if (cost > most)
             most = cost;
     }

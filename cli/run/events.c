@@ -187,9 +187,9 @@ void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
                     enum cli_on_lost on_lost)
 {
     write_loss(t, reason);
-    if (on_lost == CLI_LOST_STOP)
+    if (on_lost == CLI_ON_LOST_STOP_COMMAND)
         print_loss(t, reason, "stopping the command");
-    else if (on_lost == CLI_LOST_WARN)
+    else if (on_lost == CLI_ON_LOST_WARN)
         print_loss(t, reason, "the command continues without it");
 }
 

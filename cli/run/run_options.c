@@ -177,9 +177,9 @@ static const struct cli_option shared_options[] = {
 static int set_on_lost(struct cli_run_options *run,
                        const struct cli_args *args, const char *value)
 {
-    static const char *const words[] = {[CLI_LOST_STOP] = "stop",
-                                        [CLI_LOST_WARN] = "warn",
-                                        [CLI_LOST_IGNORE] = "ignore"};
+    static const char *const words[] = {[CLI_ON_LOST_STOP_COMMAND] = "stop",
+                                        [CLI_ON_LOST_WARN] = "warn",
+                                        [CLI_ON_LOST_IGNORE] = "ignore"};
 
     for (int i = 0; i < 3; i++) {
         if (strcmp(words[i], value) != 0)
@@ -375,7 +375,7 @@ static int set_command(struct cli_run_options *run,
 /* A server that is given twice would have two votes: of one database, no owner could
  * get both; of two, one server alone would be most of them. This is what the text
  * shows before anything is connected; the acquire compares the servers themselves. */
-static size_t first_duplicate(const struct cli_common *common)
+static size_t number_of_repeated_server_url(const struct cli_common *common)
 {
     for (size_t i = 1; i < common->urls_count; i++)
         for (size_t j = 0; j < i; j++)
@@ -388,7 +388,7 @@ static int check_quorum(const struct cli_run_options *run,
                         const struct cli_args *args,
                         const struct cli_common *common)
 {
-    size_t n = run->allow_same_server ? 0 : first_duplicate(common);
+    size_t n = run->allow_same_server ? 0 : number_of_repeated_server_url(common);
 
     if (common->urls_count < 3)
         return cli_usage(args, "--quorum needs three or more servers, each with its "

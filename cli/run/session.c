@@ -123,12 +123,12 @@ static const char *url_for_nested_runs(const struct cli_session *run)
 }
 
 /* What the command's environment says of its lock; NULL: nothing. */
-struct description {
+struct command_env_values {
     const char *fd, *outer, *token;
 };
 
 /* Starts a command with its lock described in its environment. 0 or errno. */
-static int start_with_description(struct cli_session *run, struct description d, int kept_fd)
+static int start_with_env(struct cli_session *run, struct command_env_values d, int kept_fd)
 {
     static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER, CLI_ENV_FD,
                                         CLI_ENV_OUTER, CLI_ENV_TOKEN,
@@ -172,27 +172,27 @@ static int start_with_own_lock(struct cli_session *run)
 {
     char digits[12], token[24];
     char *outer = describe_for_runs_inside(run);
-    struct description d = {fd_text_or_null(run->notice_pipe[0], digits), outer,
+    struct command_env_values d = {fd_text_or_null(run->notice_pipe[0], digits), outer,
                             token_text_or_null(run, token)};
-    int err = outer ? start_with_description(run, d, run->notice_pipe[0]) : ENOMEM;
+    int err = outer ? start_with_env(run, d, run->notice_pipe[0]) : ENOMEM;
 
     free(outer);
     close_notice_end(run, 0);
     return err;
 }
 
-/* A nested command inherits the description of the outer lock; not that of another
+/* A nested command inherits the command_env_values of the outer lock; not that of another
  * one, whose run is in between. */
 static int start_with_outer_lock(struct cli_session *run)
 {
     bool is_innermost = cli_hold_is_innermost(&run->hold);
     char digits[12];
-    struct description d = {is_innermost ? getenv(CLI_ENV_FD)
+    struct command_env_values d = {is_innermost ? getenv(CLI_ENV_FD)
                                          : fd_text_or_null(run->hold.notice_io.fd, digits),
                             getenv(CLI_ENV_OUTER),
                             is_innermost ? getenv(CLI_ENV_TOKEN) : NULL};
 
-    return start_with_description(run, d, -1);
+    return start_with_env(run, d, -1);
 }
 
 static void warn_ignored_options(const struct cli_run_options *options)

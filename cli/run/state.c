@@ -142,7 +142,7 @@ static unsigned begin_loss(struct cli_run *r, enum hf_lost reason, int64_t kill_
     if (!r->is_lost)
         r->loss_reason = reason;
     r->is_lost = true;
-    if (r->rules.on_lost != CLI_LOST_STOP)
+    if (r->rules.on_lost != CLI_ON_LOST_STOP_COMMAND)
         return todo;
     r->all_sessions = true;
     return todo | stop_command(r, kill_ms);
@@ -207,7 +207,7 @@ static unsigned reach_max_hold(struct cli_run *r)
 /* When the stop signal is due because no renewal came (RUN-5). */
 static int64_t stop_due_ms(const struct cli_run *r)
 {
-    if (r->rules.on_lost != CLI_LOST_STOP || r->safe_until_ms == HF_NEVER)
+    if (r->rules.on_lost != CLI_ON_LOST_STOP_COMMAND || r->safe_until_ms == HF_NEVER)
         return r->safe_until_ms;
     return r->safe_until_ms - r->rules.grace_after_loss_ms;
 }
@@ -262,7 +262,7 @@ int64_t cli_run_next_ms(const struct cli_run *r)
 /* RUN-2, while we are stopped. */
 int64_t cli_run_guardian_kill_ms(const struct cli_run *r)
 {
-    if (r->rules.on_lost != CLI_LOST_STOP)
+    if (r->rules.on_lost != CLI_ON_LOST_STOP_COMMAND)
         return HF_NEVER;
     return r->is_lost ? earlier_ms(r->kill_due_ms, r->safe_until_ms) : r->safe_until_ms;
 }
@@ -466,7 +466,7 @@ static unsigned handle_guardian_death(struct cli_run *r)
 /* RUN-10. Not released: the rest of the command may run for a moment (RUN-1). */
 static unsigned abandon_command(struct cli_run *r)
 {
-    bool tells_loss = r->is_lost && r->rules.on_lost != CLI_LOST_IGNORE;
+    bool tells_loss = r->is_lost && r->rules.on_lost != CLI_ON_LOST_IGNORE;
 
     r->skips_waiting = true;
     r->end_by_signal = r->leave_signal;
@@ -490,7 +490,7 @@ static unsigned handle_released(struct cli_run *r, int status)
 
     if (!r->has_run)
         return finish_run(r, r->exit_code);
-    if (is_gone && r->rules.on_lost != CLI_LOST_IGNORE)
+    if (is_gone && r->rules.on_lost != CLI_ON_LOST_IGNORE)
         return finish_run(r, CLI_EXIT_LOST);
     return finish_run(r, r->was_max_hold_reached ? CLI_EXIT_MAX_HOLD : r->exit_code);
 }

@@ -9,7 +9,7 @@
 #include "cli/run/stops.h"
 #include "lock/lock.h"
 
-enum cli_on_lost { CLI_LOST_STOP, CLI_LOST_WARN, CLI_LOST_IGNORE };
+enum cli_on_lost { CLI_ON_LOST_STOP_COMMAND, CLI_ON_LOST_WARN, CLI_ON_LOST_IGNORE };
 
 /* Set once, before the first event. */
 struct cli_run_rules {

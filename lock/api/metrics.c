@@ -163,21 +163,21 @@ static void put_wait_times(struct metrics_text *t, const char *labels,
                            const struct hf_metrics_sum *sum,
                            unsigned kind)
 {
-    put_times_histogram(t, labels, &sum->kinds[kind].wait_times);
+    put_times_histogram(t, labels, &sum->tally_by_kind[kind].wait_times);
 }
 
 static void put_hold_times(struct metrics_text *t, const char *labels,
                            const struct hf_metrics_sum *sum,
                            unsigned kind)
 {
-    put_times_histogram(t, labels, &sum->kinds[kind].hold_times);
+    put_times_histogram(t, labels, &sum->tally_by_kind[kind].hold_times);
 }
 
 static void put_grant_count(struct metrics_text *t, const char *labels,
                             const struct hf_metrics_sum *sum,
                             unsigned kind)
 {
-    put_number(t, labels, count_of_times(&sum->kinds[kind].wait_times));
+    put_number(t, labels, count_of_times(&sum->tally_by_kind[kind].wait_times));
 }
 
 static void put_held_count(struct metrics_text *t, const char *labels,
@@ -204,7 +204,7 @@ static void put_loss_counts(struct metrics_text *t, const char *labels,
 
     for (size_t i = 0; i < TALLY_REASONS; i++) {
         (void)snprintf(both, sizeof both, "%s,reason=\"%s\"", labels, reasons[i]);
-        put_number(t, both, sum->kinds[kind].losses_by_reason[i]);
+        put_number(t, both, sum->tally_by_kind[kind].losses_by_reason[i]);
     }
 }
 
@@ -251,7 +251,8 @@ static void put_wake_counts(struct metrics_text *t, const struct hf_metrics_sum 
 static void put_failure_counts(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
     for (size_t i = 0; i < TALLY_STATUSES; i++)
-        put_number_with_label(t, "status", hf_status_name(hf_tally_statuses[i]), sum->failures[i]);
+        put_number_with_label(t, "status", hf_status_name(hf_tally_statuses[i]),
+                              sum->failures_by_status[i]);
 }
 
 static void put_request_counts(struct metrics_text *t, const struct hf_metrics_sum *sum)

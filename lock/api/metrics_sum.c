@@ -29,7 +29,7 @@ static void add_tally(struct hf_metrics_sum *sum, const struct hf_tally *t)
 {
     for (size_t i = 0; i < HF_KIND_NUMBER_COUNT; i++) {
         if (t->by_kind[i].of)
-            add_tally_of_kind(&sum->kinds[i], t->by_kind[i].of);
+            add_tally_of_kind(&sum->tally_by_kind[i], t->by_kind[i].of);
         sum->held_by_kind[i] += t->by_kind[i].held;
         sum->waiting_by_kind[i] += t->by_kind[i].waiting;
         sum->is_kind_used[i] |= t->by_kind[i].of || t->by_kind[i].held > 0 ||
@@ -38,7 +38,7 @@ static void add_tally(struct hf_metrics_sum *sum, const struct hf_tally *t)
     for (size_t i = 0; i < WAKE_COUNT; i++)
         sum->wakes[i] += t->wakes_by_cause[i];
     for (size_t i = 0; i < TALLY_STATUSES; i++)
-        sum->failures[i] += t->failures_by_status[i];
+        sum->failures_by_status[i] += t->failures_by_status[i];
     sum->late_renewals += t->late_renewals;
     sum->failed_renewals += t->failed_renewals;
 }

@@ -5,12 +5,12 @@
 #include "lock/record/records.h"
 
 struct hf_metrics_sum {
-    struct hf_tally_kind kinds[HF_KIND_NUMBER_COUNT];
+    struct hf_tally_kind tally_by_kind[HF_KIND_NUMBER_COUNT];
     bool is_kind_used[HF_KIND_NUMBER_COUNT]; /* something of this kind was counted */
     uint64_t held_by_kind[HF_KIND_NUMBER_COUNT];
     uint64_t waiting_by_kind[HF_KIND_NUMBER_COUNT];
     uint64_t wakes[WAKE_COUNT];
-    uint64_t failures[TALLY_STATUSES];
+    uint64_t failures_by_status[TALLY_STATUSES];
     uint64_t oldest_wait_ms;    /* how long the oldest waiter has waited; 0: there is none */
     uint64_t late_renewals;
     uint64_t failed_renewals;

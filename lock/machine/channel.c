@@ -34,7 +34,7 @@ static bool is_crowd_count_ok(const struct hf_channel *channel)
 /* TURN-3 */
 static bool are_listener_counts_ok(const struct hf_channel *channel)
 {
-    return !(channel->has_counted_few_listeners && channel->has_many_listeners);
+    return !(channel->has_counted_few_listeners && channel->has_more_than_few_listeners);
 }
 
 /* PUSHED-2 */
@@ -94,7 +94,7 @@ int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms, bool is_
  * listen. */
 static void set_listener_counts(struct hf_channel *channel, bool is_many, int64_t waiting)
 {
-    channel->has_many_listeners = is_many;
+    channel->has_more_than_few_listeners = is_many;
     channel->waiting_listeners = (uint32_t)hf_max_ms(hf_min_ms(waiting, UINT32_MAX), 0);
     channel->crowd_listeners = channel->has_counted_few_listeners || waiting <= FEW_LISTENERS_MAX
         ? 0 : channel->waiting_listeners;

@@ -108,8 +108,8 @@ struct hf_channel {
     bool is_registered;             /* the server confirmed the second subscription */
     bool has_counted_few_listeners; /* at most FEW_LISTENERS_MAX listened when this client, which
                                        was subscribed, counted them */
-    bool has_many_listeners;        /* more than FEW_LISTENERS_MAX listened when their number was
-                                       learned last */
+    bool has_more_than_few_listeners; /* more than FEW_LISTENERS_MAX listened when their number was
+                                         learned last */
     /* PUSHED-1, PUSHED-2 */
     bool has_unused_push;          /* a push came, and no request was sent since */
     int64_t push_request_from_ms;  /* when that push permits a request */

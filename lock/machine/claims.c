@@ -21,7 +21,7 @@ void hf_claims_init(struct hf_claims *c)
 /* ---- the end ---- */
 
 /* CLAIM-2, CLAIM-3. */
-static void include_claim(struct hf_claims *c, int64_t since_ms, int64_t lease_ms)
+static void end_no_later_than_claim(struct hf_claims *c, int64_t since_ms, int64_t lease_ms)
 {
     int64_t end = hf_max_ms(since_ms, c->proved_held_at_ms) + lease_ms -
                   hf_claims_drift_ms(lease_ms);
@@ -32,16 +32,16 @@ static void include_claim(struct hf_claims *c, int64_t since_ms, int64_t lease_m
     }
 }
 
-static void compute_claims_end(struct hf_claims *c)
+static void set_end_to_earliest_claim(struct hf_claims *c)
 {
     if (c->answered_lease_ms == 0)
         return; /* never granted: the end stays INT64_MIN */
     c->end_ms = INT64_MAX;
-    include_claim(c, c->proved_held_at_ms, c->answered_lease_ms);
+    end_no_later_than_claim(c, c->proved_held_at_ms, c->answered_lease_ms);
     for (int i = 0; i < CLAIM_BY_COUNT; i++)
-        include_claim(c, c->sent[i].since_ms, c->sent[i].lease_ms);
+        end_no_later_than_claim(c, c->sent[i].since_ms, c->sent[i].lease_ms);
     for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
-        include_claim(c, c->unknown[i].since_ms, c->unknown[i].lease_ms);
+        end_no_later_than_claim(c, c->unknown[i].since_ms, c->unknown[i].lease_ms);
 }
 
 /* ---- the facts ---- */
@@ -74,7 +74,7 @@ static bool is_claims_end_ok(const struct hf_claims *c)
 {
     struct hf_claims again = *c;
 
-    compute_claims_end(&again);
+    set_end_to_earliest_claim(&again);
     return c->answered_lease_ms == 0
                ? c->end_ms == INT64_MIN && c->proved_held_at_ms == INT64_MIN
                : c->end_ms == again.end_ms && c->lease_of_first_end_ms > 0 &&
@@ -186,7 +186,7 @@ void hf_claims_add(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
 {
     HF_ASSERT(c->sent[by].lease_ms == 0 && lease_ms > 0);
     c->sent[by] = (struct hf_claim_sent){now_ms, lease_ms, ++c->step};
-    compute_claims_end(c);
+    set_end_to_earliest_claim(c);
     HF_ASSERT(claims_ok(c));
 }
 
@@ -245,7 +245,7 @@ void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
     record_proof_of_hold(c, &sent, how);
     if (how->unanswered_stream != 0 && how->unanswered_stream != how->stream)
         add_unknown_claim(c, sent.since_ms, sent.lease_ms, how->unanswered_stream);
-    compute_claims_end(c);
+    set_end_to_earliest_claim(c);
     HF_ASSERT(how->unanswered_stream == 0 || how->unanswered_stream == how->stream ||
               hf_claims_has_unknown(c));
     HF_ASSERT(claims_ok(c));
@@ -264,7 +264,7 @@ void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
     if (how->stream != 0)
         add_unknown_claim(c, sent.since_ms, sent.lease_ms,
                           is_scattered ? HF_STREAM_MANY : how->stream);
-    compute_claims_end(c);
+    set_end_to_earliest_claim(c);
     HF_ASSERT(how->stream == 0 || hf_claims_has_unknown(c)); /* CLAIM-1 */
     HF_ASSERT(claims_ok(c));
 }
@@ -272,7 +272,7 @@ void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
 void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by)
 {
     c->sent[by].lease_ms = 0;
-    compute_claims_end(c);
+    set_end_to_earliest_claim(c);
     HF_ASSERT(claims_ok(c));
 }
 
@@ -303,7 +303,7 @@ void hf_claims_restore(struct hf_claims *c, int64_t proved_ms, int64_t answered_
     c->answered_lease_ms = answered_ms;
     c->owner_lease_ms = set_ms;
     c->answered_stream = stream;
-    compute_claims_end(c);
+    set_end_to_earliest_claim(c);
     HF_ASSERT(claims_ok(c) && hf_claims_are_settled(c));
 }
 
@@ -323,7 +323,7 @@ void hf_claims_look_answered(struct hf_claims *c, const struct hf_sending *how,
 
     HF_ASSERT(ttl_ms > 0 && c->owner_lease_ms > 0);
     record_proof_of_hold(c, &look, how);
-    compute_claims_end(c);
+    set_end_to_earliest_claim(c);
     HF_ASSERT(claims_ok(c));
 }
 
@@ -346,6 +346,6 @@ void hf_claims_extended(struct hf_claims *c, const struct hf_sending *how,
     HF_ASSERT(lease_ms > 0 && ttl_ms >= lease_ms && c->owner_lease_ms > 0);
     c->owner_lease_ms = set_ms;
     record_proof_of_hold(c, &extension, how);
-    compute_claims_end(c);
+    set_end_to_earliest_claim(c);
     HF_ASSERT(claims_ok(c));
 }

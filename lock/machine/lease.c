@@ -124,7 +124,7 @@ static void look_if_order_is_unknown(struct hf_lease *l, int64_t at_ms)
 
 /* ---- calls of its owner ---- */
 
-void hf_lease_sent(struct hf_lease *l, int64_t now_ms, int64_t lease_ms)
+void hf_lease_grant_requested(struct hf_lease *l, int64_t now_ms, int64_t lease_ms)
 {
     hf_claims_add(&l->claims, CLAIM_BY_CALL, now_ms, lease_ms);
     schedule_renewal_of_short_lease(l);
@@ -149,21 +149,21 @@ void hf_lease_granted(struct hf_lease *l, int64_t count,
     HF_ASSERT(count > 0 && lease_ok(l));
 }
 
-void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how)
+void hf_lease_grant_unknown(struct hf_lease *l, const struct hf_sending *how)
 {
     hf_claims_unknown(&l->claims, CLAIM_BY_CALL, how);
     schedule_renewal_of_short_lease(l);
     HF_ASSERT(lease_ok(l));
 }
 
-void hf_lease_refused(struct hf_lease *l)
+void hf_lease_grant_refused(struct hf_lease *l)
 {
     HF_ASSERT(lease_ok(l));
     hf_claims_refused(&l->claims, CLAIM_BY_CALL);
     HF_ASSERT(lease_ok(l));
 }
 
-void hf_lease_extend(struct hf_lease *l)
+void hf_lease_extension_submitted(struct hf_lease *l)
 {
     HF_ASSERT(lease_ok(l) && l->state == LEASE_HELD);
     hf_claims_extend(&l->claims);
@@ -189,7 +189,7 @@ void hf_lease_extended(struct hf_lease *l, const struct hf_sending *how,
     HF_ASSERT(hf_lease_safe_until_ms(l) >= was_ms || now_ms + lasts_ms < was_ms);
 }
 
-void hf_lease_release(struct hf_lease *l)
+void hf_lease_last_release_submitted(struct hf_lease *l)
 {
     HF_ASSERT(l->state == LEASE_HELD);
     set_lease_state(l, LEASE_RELEASING);
@@ -321,8 +321,8 @@ void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how)
     HF_ASSERT(lease_ok(l));
 }
 
-void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
-                     int64_t ttl_ms, int64_t now_ms)
+void hf_lease_look_found_hold(struct hf_lease *l, const struct hf_sending *how,
+                              int64_t ttl_ms, int64_t now_ms)
 {
     bool was_doubted = l->doubted_safe_until_ms != HF_NEVER;
     int64_t lasts_ms = ttl_ms - hf_claims_drift_ms(ttl_ms);
@@ -365,7 +365,7 @@ void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
 
 /* ---- a switch of masters ---- */
 
-bool hf_lease_switched(struct hf_lease *l, bool is_sudden)
+bool hf_lease_master_switched(struct hf_lease *l, bool is_sudden)
 {
     if (l->state != LEASE_HELD)
         return false;

@@ -2,8 +2,8 @@
  * is lost. claims.h computes until when it is safe. Its events are replies and the time.
  * Private to lock/.
  *
- *   HELD -hf_lease_release-> RELEASING -the release has ended-> (freed)
- *    |                           |
+ *   HELD -hf_lease_last_release_submitted-> RELEASING -the release has ended-> (freed)
+ *    |                                         |
  *    +----- hf_lease_lose, or hf_lease_take_todo after the safe time -----+
  *    v
  *   LOST
@@ -79,9 +79,10 @@ struct hf_lease {
 /* hf_lease_init - prepares a hold that has not been acquired yet. */
 void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms);
 
-/* hf_lease_sent - a request that sets the TTL to `lease_ms` is submitted: an acquire,
- *   re-entry or partial release. hf_lease_granted, _unknown or _refused must follow. */
-void hf_lease_sent(struct hf_lease *l, int64_t now_ms, int64_t lease_ms);
+/* hf_lease_grant_requested - a request that sets the TTL to `lease_ms` is submitted: an acquire,
+ *   re-entry or partial release. hf_lease_granted, _grant_unknown or _grant_refused must
+ *   follow. */
+void hf_lease_grant_requested(struct hf_lease *l, int64_t now_ms, int64_t lease_ms);
 
 /* hf_lease_granted - the server executed it and set the hold count to `count`.
  *   spread   any number; it moves the first renewal, so that the renewals of many holds are
@@ -90,23 +91,23 @@ void hf_lease_granted(struct hf_lease *l, int64_t count,
                       const struct hf_sending *how, bool is_renewed,
                       unsigned spread);
 
-/* hf_lease_unknown - the server may have executed it, or may still do so. */
-void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how);
+/* hf_lease_grant_unknown - the server may have executed it, or may still do so. */
+void hf_lease_grant_unknown(struct hf_lease *l, const struct hf_sending *how);
 
-/* hf_lease_refused - the server did not execute it and never will. */
-void hf_lease_refused(struct hf_lease *l);
+/* hf_lease_grant_refused - the server did not execute it and never will. */
+void hf_lease_grant_refused(struct hf_lease *l);
 
-/* hf_lease_extend - a request that extends the TTL, and never shortens it (CLAIM-5), is
- *   submitted. If it fails, with or without a reply, nothing follows. */
-void hf_lease_extend(struct hf_lease *l);
+/* hf_lease_extension_submitted - a request that extends the TTL, and never shortens it (CLAIM-5),
+ *   is submitted. If it fails, with or without a reply, nothing follows. */
+void hf_lease_extension_submitted(struct hf_lease *l);
 
 /* hf_lease_extended - the server executed it, and the TTL was `ttl_ms` (>= lease_ms) between
  *   `how` and `now_ms`. */
 void hf_lease_extended(struct hf_lease *l, const struct hf_sending *how,
                        int64_t ttl_ms, int64_t lease_ms, int64_t now_ms);
 
-/* hf_lease_release - the last release is submitted. The state must be HELD. */
-void hf_lease_release(struct hf_lease *l);
+/* hf_lease_last_release_submitted - the last release is submitted. The state must be HELD. */
+void hf_lease_last_release_submitted(struct hf_lease *l);
 
 /* hf_lease_note_sleep - checks for a suspension of this process (LEASE-5). Call it before
  *   hf_lease_take_todo when the timer has fired. */
@@ -124,21 +125,21 @@ void hf_lease_align(struct hf_lease *l, int64_t now_ms, unsigned group);
 
 /* hf_lease_is_late - returns whether a renewal that succeeds now is late: less than half of
  *   the lease is left. Call it before hf_lease_renewed. */
-bool hf_lease_is_late(const struct hf_lease *l, int64_t now_ms);
+bool hf_lease_is_renewal_late(const struct hf_lease *l, int64_t now_ms);
 
 /* hf_lease_renewed - a renewal succeeded. */
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how);
 
-/* hf_lease_looked - a look found the hold, with a TTL of `ttl_ms` (> 0). The server read it
- *   between `how` and `now_ms`, so the hold is safe for what remains of it since `how`; but
+/* hf_lease_look_found_hold - a look found the hold, with a TTL of `ttl_ms` (> 0). The server read
+ *   it between `how` and `now_ms`, so the hold is safe for what remains of it since `how`; but
  *   the TTL is shorter than expected only if it is so since `now_ms`. */
-void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
-                     int64_t ttl_ms, int64_t now_ms);
+void hf_lease_look_found_hold(struct hf_lease *l, const struct hf_sending *how,
+                              int64_t ttl_ms, int64_t now_ms);
 
-/* hf_lease_switched - another server is the master. It returns false if nothing must be
+/* hf_lease_master_switched - another server is the master. It returns false if nothing must be
  *   done; otherwise hf_lease_renew_early must follow.
  *   is_sudden   the former master replied until now (LEASE-7) */
-bool hf_lease_switched(struct hf_lease *l, bool is_sudden);
+bool hf_lease_master_switched(struct hf_lease *l, bool is_sudden);
 
 /* hf_lease_renew_early - makes the renewal or look of LEASE-6 due at `at_ms`, unless one is due
  *   before. */

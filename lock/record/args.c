@@ -24,13 +24,13 @@ static const struct {
     [STEP_EXTEND] = {.count = true},
     [STEP_FORCE_RELEASE] = {.holder = true, .publish = true},
     [STEP_INSPECT] = {.holder = true},
-    [STEP_ADD] = {.count = true, .publish = true},
-    [STEP_ADD_EXISTING] = {.count = true, .publish = true},
-    [STEP_REDUCE] = {.count = true},
-    [STEP_SET] = {.count = true, .ttl = true, .publish = true},
-    [STEP_RESIZE] = {.count = true, .publish = true},
-    [STEP_DELETE] = {.count = true, .publish = true},
-    [STEP_READ] = {.holder = true},
+    [STEP_COUNTER_ADD] = {.count = true, .publish = true},
+    [STEP_COUNTER_ADD_EXISTING] = {.count = true, .publish = true},
+    [STEP_COUNTER_REDUCE] = {.count = true},
+    [STEP_COUNTER_SET] = {.count = true, .ttl = true, .publish = true},
+    [STEP_COUNTER_RESIZE] = {.count = true, .publish = true},
+    [STEP_COUNTER_DELETE] = {.count = true, .publish = true},
+    [STEP_COUNTER_READ] = {.holder = true},
     [STEP_RAISE_TOKEN] = {.count = true},
     [STEP_DROP_PLACES] = {.holder = true, .first = true, .publish = true},
 };
@@ -52,7 +52,7 @@ static struct hf_resp_arg *put_integer_arg(struct hf_resp_arg *at, char *text,
  * move and the node has some of them. A key that is only read is derived there. */
 static bool leaves_out_keys(const struct hf_lock *lock, const struct hf_kind_step *how)
 {
-    return how->only_reads_keys && hf_router_has_slots(lock->client->router);
+    return how->only_reads_keys && hf_router_is_cluster(lock->client->router);
 }
 
 static struct hf_resp_arg *put_key_args(struct hf_resp_arg *at,

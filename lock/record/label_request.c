@@ -22,8 +22,8 @@ static hf_status fail_by_error_reply(const struct hf_label_request *request,
                                      struct hf_resp_value reply,
                                      struct hf_error *why)
 {
-    enum hf_patience patience = hf_patience_after_reply(reply);
-    hf_status status = patience == HF_PATIENCE_RETRIES_LOST ? HF_E_NOREPLY : HF_E_SERVER;
+    enum hf_after_error after = hf_after_error_reply(reply);
+    hf_status status = after == HF_AFTER_ERROR_REPEAT_LOST_BY_PROXY ? HF_E_NOREPLY : HF_E_SERVER;
     const char *ptr;
     size_t len;
     char said[200];
@@ -31,7 +31,8 @@ static hf_status fail_by_error_reply(const struct hf_label_request *request,
     hf_refusal_text(reply, &ptr, &len);
     (void)hf_error_set(why, status, "%s: %s", hf_command_address(&request->command),
                        hf_error_quote(said, sizeof said, ptr, len));
-    why->is_temporary = patience == HF_PATIENCE_WAITS || patience == HF_PATIENCE_RETRIES;
+    why->is_temporary = after == HF_AFTER_ERROR_WAIT_GOES_ON ||
+                        after == HF_AFTER_ERROR_REPEAT_REQUEST;
     return status;
 }
 

@@ -250,8 +250,9 @@ static bool must_be_ordered_with_replicated(const struct hf_op *op, enum hf_step
 {
     return op->client->replicas != 0 &&
            (step == STEP_ACQUIRE || step == STEP_EXTEND || step == STEP_RELEASE ||
-            step == STEP_ADD || step == STEP_ADD_EXISTING || step == STEP_REDUCE ||
-            step == STEP_SET || step == STEP_RESIZE || step == STEP_DELETE ||
+            step == STEP_COUNTER_ADD || step == STEP_COUNTER_ADD_EXISTING ||
+            step == STEP_COUNTER_REDUCE || step == STEP_COUNTER_SET ||
+            step == STEP_COUNTER_RESIZE || step == STEP_COUNTER_DELETE ||
             step == STEP_RAISE_TOKEN);
 }
 
@@ -317,7 +318,7 @@ void hf_op_call_script(struct hf_op *op, enum hf_step step, struct hf_bytes echo
     call->sends_eval = false;
     call->repeats_with_eval = step == STEP_RELEASE;
     call->lacks_evalsha = &op->client->lacks_evalsha;
-    call->only_reads = step == STEP_INSPECT || step == STEP_READ;
+    call->only_reads = step == STEP_INSPECT || step == STEP_COUNTER_READ;
     call->is_tracked = step == STEP_ACQUIRE && hf_wait_queue_is_tracked(op);
     call->is_replicated = must_be_ordered_with_replicated(op, step);
     call->error = op->error;
@@ -367,9 +368,9 @@ void hf_op_note_outcome(struct hf_op *op)
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     HF_ASSERT(op->hold && op->hold->work && !op->call.is_under_way);
     if (op->call.may_have_run)
-        hf_lease_unknown(&op->hold->work->lease, &op->call.sending);
+        hf_lease_grant_unknown(&op->hold->work->lease, &op->call.sending);
     else
-        hf_lease_refused(&op->hold->work->lease);
+        hf_lease_grant_refused(&op->hold->work->lease);
 }
 
 void hf_op_log_unsent_notification(struct hf_op *op)

@@ -130,7 +130,7 @@ static bool is_release_failure_temporary(const struct hf_op *op, hf_status statu
 {
     return op->call.is_temporary_failure ||
            ((releases_permit_count_or_place(op->lock->kind) || is_writer_also_a_reader(op)) &&
-            (!reply.node || hf_patience_needs_rights(status, reply)));
+            (!reply.node || hf_error_needs_rights(status, reply)));
 }
 
 static void repeat_release_later(struct hf_op *op, int64_t after_ms)

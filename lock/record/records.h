@@ -291,7 +291,7 @@ struct hf_op {
     int64_t permits;            /* the number of permits, for a kind without owners */
     int64_t *out_number;        /* receives the number of the reply; or NULL */
     bool *out_flag;               /* receives whether it was done; or NULL */
-    uint64_t ops_begun_when_sent;   /* client->ops_begun when it last sent its request */
+    uint64_t client_ops_begun_when_sent; /* client->ops_begun when it last sent its request */
     bool has_own_queue;             /* that queue is this operation's alone */
     bool is_queued;                 /* it is in that queue, and counted (tally_add.h) */
     bool begins_despite_limits;     /* no caller would repeat it: it begins even if waiters_max is

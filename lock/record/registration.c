@@ -77,7 +77,7 @@ void hf_registration_begin(struct hf_wait_queue *line, const struct hf_lock *loc
 
     HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     if (line->registration || line->is_registration_refused || !line->is_listening ||
-        !line->channel.has_many_listeners || !hf_kind_has_waiters_channel(lock->kind) ||
+        !line->channel.has_more_than_few_listeners || !hf_kind_has_waiters_channel(lock->kind) ||
         !(registration = new_registration(line)))
         return;
     if (hf_router_subscribe(lock->client->router, &registration->subscription, lock->slot) ==

@@ -35,7 +35,7 @@ struct hf_tally {
     } by_kind[HF_KIND_NUMBER_COUNT];
     uint64_t wakes_by_cause[WAKE_COUNT];
     uint64_t failures_by_status[TALLY_STATUSES]; /* calls that ended with the status */
-    uint64_t late_renewals;                      /* hf_lease_is_late */
+    uint64_t late_renewals;                      /* hf_lease_is_renewal_late */
     uint64_t failed_renewals;                    /* requests to renew */
 };
 

@@ -254,7 +254,7 @@ static void record_temporary_refusal(struct hf_call *call, struct hf_resp_value 
     (void)hf_error_quote(call->patience_reason, sizeof call->patience_reason,
                          ptr, len);
     call->refusal_advice = hf_call_advice(call, reply);
-    call->is_refusal_by_proxy = hf_patience_after_reply(reply) == HF_PATIENCE_RETRIES_LOST;
+    call->is_refusal_by_proxy = hf_after_error_reply(reply) == HF_AFTER_ERROR_REPEAT_LOST_BY_PROXY;
 }
 
 /* Patience, until the deadline and not past it. */
@@ -404,7 +404,7 @@ static void handle_loss_by_proxy(struct hf_call *call, struct hf_resp_value repl
 
 static void handle_error_reply(struct hf_call *call, struct hf_resp_value reply)
 {
-    enum hf_patience patience = hf_patience_after_reply(reply);
+    enum hf_after_error after = hf_after_error_reply(reply);
 
     if (declare_keys_and_resend(call, reply))
         return;
@@ -414,13 +414,13 @@ static void handle_error_reply(struct hf_call *call, struct hf_resp_value reply)
         !call->is_listing_holds) {
         switch_to_eval(call); /* once: after EVAL, the same reply is an error */
         send_call_again(call);
-    } else if (patience == HF_PATIENCE_RETRIES_LOST) {
+    } else if (after == HF_AFTER_ERROR_REPEAT_LOST_BY_PROXY) {
         handle_loss_by_proxy(call, reply);
-    } else if (patience == HF_PATIENCE_RETRIES || call->command.is_error_temporary) {
+    } else if (after == HF_AFTER_ERROR_REPEAT_REQUEST || call->command.is_error_temporary) {
         retry_later(call, reply);
     } else {
         call->is_refusal_by_proxy = false; /* this reply is the server's */
-        call->is_temporary_failure = patience == HF_PATIENCE_WAITS;
+        call->is_temporary_failure = after == HF_AFTER_ERROR_WAIT_GOES_ON;
         hf_call_end_with_error_reply(call, reply);
     }
 }
@@ -493,7 +493,7 @@ static void handle_refused_wait(struct hf_call *call, struct hf_resp_value reply
         handle_unknown_outcome(call);
         return;
     }
-    if (hf_patience_after_reply(reply) == HF_PATIENCE_RETRIES_LOST) {
+    if (hf_after_error_reply(reply) == HF_AFTER_ERROR_REPEAT_LOST_BY_PROXY) {
         handle_loss_by_proxy(call, reply);
         return;
     }

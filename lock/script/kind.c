@@ -85,6 +85,6 @@ const struct hf_kind_step *hf_kind_step(const struct hf_kind *kind,
     };
 
     static_assert(KIND_KEYS_MAX == 3, "a row for each number of keys");
-    return step == STEP_RAISE_TOKEN ? &raises[kind->steps[STEP_READ].keys_count]
+    return step == STEP_RAISE_TOKEN ? &raises[kind->steps[STEP_COUNTER_READ].keys_count]
                               : &kind->steps[step];
 }

@@ -24,13 +24,13 @@ enum hf_step {
     STEP_EXTEND,                /* of one hold, by its owner: by_owner.c */
     STEP_FORCE_RELEASE,
     STEP_INSPECT,
-    STEP_ADD,                   /* these seven, of what is counted: count.c */
-    STEP_ADD_EXISTING,          /* only to a semaphore that exists */
-    STEP_REDUCE,
-    STEP_SET,
-    STEP_RESIZE,
-    STEP_DELETE,
-    STEP_READ,
+    STEP_COUNTER_ADD,           /* these seven, of what is counted: count.c */
+    STEP_COUNTER_ADD_EXISTING,  /* only to a semaphore that exists */
+    STEP_COUNTER_REDUCE,
+    STEP_COUNTER_SET,
+    STEP_COUNTER_RESIZE,
+    STEP_COUNTER_DELETE,
+    STEP_COUNTER_READ,
     STEP_DROP_PLACES,           /* places in a fair lock's queue: queue.c */
     STEP_RAISE_TOKEN,           /* raises the token counter: quorum_token.c. In no
                                    row: hf_kind_step */
@@ -117,7 +117,7 @@ struct hf_kind {
 #define KIND_TOKEN_COUNTER_KEY "redisson_lock_token"
 #define KIND_ISSUES_TOKENS(KEYS) .keys_count = (KEYS), .takes_retention = true
 #define KIND_READS_TOKEN_COUNTER(KEYS) \
-    .steps[STEP_READ] = {.script = &hf_script_count_read, .keys_count = (KEYS)}
+    .steps[STEP_COUNTER_READ] = {.script = &hf_script_count_read, .keys_count = (KEYS)}
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
     hf_kind_fenced, hf_kind_fair, hf_kind_nonreentrant_fair, hf_kind_read,
@@ -159,7 +159,7 @@ static inline bool hf_kind_has_waiters_channel(const struct hf_kind *kind)
 }
 
 /* hf_kind_step - returns how the kind does a step. STEP_RAISE_TOKEN exists for each kind that has
- *   tokens, with the keys that STEP_READ takes. */
+ *   tokens, with the keys that STEP_COUNTER_READ takes. */
 const struct hf_kind_step *hf_kind_step(const struct hf_kind *kind,
                                         enum hf_step step);
 

@@ -20,12 +20,12 @@ const struct hf_kind hf_kind_latch = {
     .hold_key = "holdfast_answer",
     .steps = {
         [STEP_ACQUIRE] = {.script = &hf_script_latch_await, .reads_key_last = true},
-        [STEP_ADD] = {.script = &hf_script_latch_count_down,
+        [STEP_COUNTER_ADD] = {.script = &hf_script_latch_count_down,
                       .takes_hold_key = true},
-        [STEP_SET] = {.script = &hf_script_count_set,
+        [STEP_COUNTER_SET] = {.script = &hf_script_count_set,
                       .takes_hold_key = true, .side_name = "1"},
-        [STEP_DELETE] = {.script = &hf_script_latch_delete,
+        [STEP_COUNTER_DELETE] = {.script = &hf_script_latch_delete,
                          .takes_hold_key = true, .side_name = "1"},
-        [STEP_READ] = {.script = &hf_script_count_read, .side_name = "0"},
+        [STEP_COUNTER_READ] = {.script = &hf_script_count_read, .side_name = "0"},
     },
 };

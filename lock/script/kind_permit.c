@@ -35,9 +35,10 @@ const struct hf_kind hf_kind_permit = {
                          .is_without_name = true},
         [STEP_FORCE_RELEASE] = {.script = &hf_script_permit_force_release, .keys_count = 1},
         [STEP_INSPECT] = {.script = &hf_script_permit_inspect, .keys_count = 1},
-        [STEP_SET] = {.script = &hf_script_count_set, .takes_hold_key = true,
+        [STEP_COUNTER_SET] = {.script = &hf_script_count_set, .takes_hold_key = true,
                       .side_name = ""},
-        [STEP_RESIZE] = {.script = &hf_script_permit_set, .keys_count = 1, .takes_hold_key = true},
-        [STEP_READ] = {.script = &hf_script_permit_read, .keys_count = 1},
+        [STEP_COUNTER_RESIZE] = {.script = &hf_script_permit_set, .keys_count = 1,
+                                 .takes_hold_key = true},
+        [STEP_COUNTER_READ] = {.script = &hf_script_permit_read, .keys_count = 1},
     },
 };

@@ -223,7 +223,7 @@ static bool is_member_safe(struct hf_lock *lock, int64_t owner, int64_t lease_ms
     return is_safe;
 }
 
-bool hf_multi_is_safe(const struct hf_multi *multi, int64_t owner, int64_t lease_ms)
+bool hf_multi_is_safe_for_half_lease(const struct hf_multi *multi, int64_t owner, int64_t lease_ms)
 {
     for (uint32_t i = 0; i < multi->count; i++)
         if (!is_member_safe(multi->members[i], owner, lease_ms))

@@ -59,7 +59,8 @@ static bool fail_if_on_one_server(struct hf_multi_call *call)
 static bool commit_members_if_safe(struct hf_multi_call *call)
 {
     HF_ASSERT(call->hold->has_pending_call && call->hold->owner == call->member_options.owner);
-    if (hf_multi_is_safe(call->multi, call->member_options.owner, call->member_options.lease_ms)) {
+    if (hf_multi_is_safe_for_half_lease(call->multi, call->member_options.owner,
+                                        call->member_options.lease_ms)) {
         call->hold->hold_count++;
         hf_multi_commit(call->multi, call->member_options.owner);
         return true;

@@ -47,9 +47,9 @@ void hf_multi_leave_hold(struct hf_multi_hold *hold);
  *   of them is lost. [mutex] */
 int64_t hf_multi_min_safe_ms(const struct hf_multi *multi, int64_t owner);
 
-/* hf_multi_is_safe - returns whether each member is safe for half of lease_ms; where the
- *   watchdog renews the member, half of its timeout is enough. [mutex] */
-bool hf_multi_is_safe(const struct hf_multi *multi, int64_t owner, int64_t lease_ms);
+/* hf_multi_is_safe_for_half_lease - returns whether each member is safe for half of lease_ms; where
+ *   the watchdog renews the member, half of its timeout is enough. [mutex] */
+bool hf_multi_is_safe_for_half_lease(const struct hf_multi *multi, int64_t owner, int64_t lease_ms);
 
 /* hf_multi_commit - the owner has all members: they are no longer provisional. [mutex] */
 void hf_multi_commit(const struct hf_multi *multi, int64_t owner);

@@ -112,7 +112,7 @@ static void commit_member(const struct hf_quorum_hold *hold, uint32_t member)
     hf_loop_unlock(lock->client->loop);
 }
 
-static void check_majority_is_safe(struct hf_quorum_hold *hold)
+static void commit_if_majority_is_safe(struct hf_quorum_hold *hold)
 {
     int64_t safe_ms = hf_quorum_majority_safe_ms(hold);
     bool are_safe = safe_ms > 0 && safe_ms >= hold->options.lease_ms / 2;
@@ -155,7 +155,7 @@ static bool complete_majority(struct hf_quorum_hold *hold)
     if (numbering == RAISING_PENDING)
         arm_turn_timer(hold, HF_NEVER); /* each request ends */
     else if (numbering == RAISING_DONE)
-        check_majority_is_safe(hold);
+        commit_if_majority_is_safe(hold);
     return numbering != RAISING_PENDING; /* FAILED: votes were lost */
 }
 

@@ -190,7 +190,7 @@ static void grant_whole_queue(struct hf_op *op)
 
     while (hf_wait_queue_first(line) == op &&
            (behind = hf_wait_queue_second(line)) &&
-           behind->begin_number <= op->ops_begun_when_sent)
+           behind->begin_number <= op->client_ops_begun_when_sent)
         end_waiter_with_status(behind, HF_OK);
 }
 
@@ -450,13 +450,13 @@ static void send_acquire(struct hf_op *op)
     }
     hf_wait_queue_name_channel(op);
     op->wanted_hold_count = op->lock->kind->is_ownerless ? op->permits : 1;
-    op->ops_begun_when_sent = op->client->ops_begun;
+    op->client_ops_begun_when_sent = op->client->ops_begun;
     op->acquire_interval_ms = hf_loop_now(op->client->loop) - op->wait.last_request_ms;
     op->wait.last_request_ms += op->acquire_interval_ms;
     /* Kept for give_up_hold: hf_op_call_script clears may_have_run. */
     op->may_earlier_request_hold = op->may_earlier_request_hold || op->call.may_have_run;
     hf_op_note_outcome(op); /* the last request of this wait */
-    hf_lease_sent(&op->hold->work->lease, op->wait.last_request_ms, op->lease_ms);
+    hf_lease_grant_requested(&op->hold->work->lease, op->wait.last_request_ms, op->lease_ms);
     if (!op->lock->kind->grants_all_waiters)
         hf_op_want_replicas(op, is_grant_reply, on_replicas_confirmed);
     hf_listeners_request_count(op);

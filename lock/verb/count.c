@@ -224,7 +224,7 @@ static void start_change_with(struct hf_op *op, answered *done, answered *known)
     if (hf_router_had_map(op->client->router))
         request_replicated_change(op, hf_op_deadline(op), done);
     else
-        send_count_change(op, STEP_READ, hf_op_deadline(op), known);
+        send_count_change(op, STEP_COUNTER_READ, hf_op_deadline(op), known);
 }
 
 static hf_status read_change_reply(struct hf_op *op, hf_status status,
@@ -274,7 +274,7 @@ static bool may_repeat_later(const struct hf_op *op, hf_status status,
                              struct hf_resp_value reply)
 {
     return (op->call.is_temporary_failure || !reply.node ||
-            hf_patience_needs_rights(status, reply)) &&
+            hf_error_needs_rights(status, reply)) &&
            hf_loop_now(op->client->loop) < op->wait.deadline_ms;
 }
 
@@ -326,13 +326,13 @@ static void cancel_repeated_change(struct hf_op *op, hf_status status)
 
 static const struct hf_verb verbs_again[] = {
     {.name = "repeat a change of", .cancel = cancel_repeated_change, .is_background_release = true,
-     .change_step = STEP_ADD},
+     .change_step = STEP_COUNTER_ADD},
     {.name = "repeat a change of, which exists,", .cancel = cancel_repeated_change,
      .is_background_release = true,
-     .change_step = STEP_ADD_EXISTING},
+     .change_step = STEP_COUNTER_ADD_EXISTING},
     {.name = "repeat a reduction of", .cancel = cancel_repeated_change,
      .is_background_release = true,
-     .change_step = STEP_REDUCE}};
+     .change_step = STEP_COUNTER_REDUCE}};
 
 static const struct hf_verb *repeat_verb_of_step(enum hf_step step)
 {
@@ -399,13 +399,14 @@ static void start_add(struct hf_op *op)
 }
 
 const struct hf_verb hf_verb_add = {.name = "add to", .start = start_add,
-                                    .cancel = hf_hold_finish_request, .change_step = STEP_ADD};
+                                    .cancel = hf_hold_finish_request,
+                                    .change_step = STEP_COUNTER_ADD};
 const struct hf_verb hf_verb_add_existing = {.name = "add to", .start = start_add,
                                              .cancel = hf_hold_finish_request,
-                                             .change_step = STEP_ADD_EXISTING};
+                                             .change_step = STEP_COUNTER_ADD_EXISTING};
 const struct hf_verb hf_verb_reduce = {.name = "reduce", .start = start_add,
                                        .cancel = hf_hold_finish_request,
-                                       .change_step = STEP_REDUCE};
+                                       .change_step = STEP_COUNTER_REDUCE};
 
 /* ---- setting, and deleting ---- */
 
@@ -449,13 +450,14 @@ static void start_set(struct hf_op *op)
 }
 
 const struct hf_verb hf_verb_set = {.name = "set", .start = start_set,
-                                    .cancel = hf_hold_finish_request, .change_step = STEP_SET};
+                                    .cancel = hf_hold_finish_request,
+                                    .change_step = STEP_COUNTER_SET};
 const struct hf_verb hf_verb_resize = {.name = "resize", .start = start_set,
                                        .cancel = hf_hold_finish_request,
-                                       .change_step = STEP_RESIZE};
+                                       .change_step = STEP_COUNTER_RESIZE};
 const struct hf_verb hf_verb_delete = {.name = "delete", .start = start_set,
                                        .cancel = hf_hold_finish_request,
-                                       .change_step = STEP_DELETE};
+                                       .change_step = STEP_COUNTER_DELETE};
 
 /* ---- reading ---- */
 
@@ -476,7 +478,7 @@ static void on_count_read(struct hf_call *call, hf_status status,
 static void start_reading_count(struct hf_op *op)
 {
     if (begin_count_change(op))
-        send_count_change(op, STEP_READ, hf_op_deadline(op), on_count_read);
+        send_count_change(op, STEP_COUNTER_READ, hf_op_deadline(op), on_count_read);
 }
 
 const struct hf_verb hf_verb_read = {

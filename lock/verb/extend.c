@@ -137,7 +137,7 @@ static void start_extend_on_hold(struct hf_op *op)
         return;
     }
     op->lease_ms = op->options.lease_ms;
-    hf_lease_extend(lease_of_op(op));
+    hf_lease_extension_submitted(lease_of_op(op));
     hf_op_call_script(op, STEP_EXTEND, hf_hold_field(op->hold), extend_deadline_ms(op),
                       on_extend_answered);
 }

@@ -137,7 +137,7 @@ static void send_reentry(struct hf_op *op)
     op->wanted_hold_count = op->hold->work->lease.hold_count + 1;
     op->call.replicas = 0;
     op->wait.last_request_ms = hf_loop_now(op->client->loop);
-    hf_lease_sent(&op->hold->work->lease, hf_loop_now(op->client->loop), op->lease_ms);
+    hf_lease_grant_requested(&op->hold->work->lease, hf_loop_now(op->client->loop), op->lease_ms);
     hf_hold_rearm_timer(op->hold);
     hf_op_call_script(op, STEP_ACQUIRE, hf_hold_field(op->hold), hf_op_deadline(op),
                       on_reentry_answered);

@@ -163,11 +163,11 @@ static void send_release(struct hf_op *op)
     if (op->wanted_hold_count == 0) {
         hold->work->released_until_ms = hf_lease_safe_until_ms(&hold->work->lease);
         hf_tally_last_release_begins(hold);
-        hf_lease_release(&hold->work->lease);
+        hf_lease_last_release_submitted(&hold->work->lease);
         hf_hold_stop_renewal(hold); /* LEASE-3 */
         hf_wait_queue_release_begins(op);
     } else {
-        hf_lease_sent(&hold->work->lease, hf_loop_now(op->client->loop), op->lease_ms);
+        hf_lease_grant_requested(&hold->work->lease, hf_loop_now(op->client->loop), op->lease_ms);
     }
     hf_hold_rearm_timer(hold);
     hf_op_call_script(op, STEP_RELEASE, hf_hold_field(hold),

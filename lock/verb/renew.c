@@ -190,13 +190,13 @@ static void handle_renewal_answer(struct hf_batch *batch, struct hf_hold *hold,
     if (answer > 0 && batch->is_second_look)
         batch->client->has_locks_on_several_nodes = true;
     if (batch->is_look && answer > 0) {
-        hf_lease_looked(&hold->work->lease, &batch->call.sending, answer,
-                        hf_loop_now(batch->client->loop));
+        hf_lease_look_found_hold(&hold->work->lease, &batch->call.sending, answer,
+                                 hf_loop_now(batch->client->loop));
         return;
     }
     if (answer == 1) {
         batch->client->tally.late_renewals +=
-            hf_lease_is_late(&hold->work->lease, hf_loop_now(batch->client->loop));
+            hf_lease_is_renewal_late(&hold->work->lease, hf_loop_now(batch->client->loop));
         hf_lease_renewed(&hold->work->lease, &batch->call.sending);
         batch->client->renewals++;
         hf_hold_report_renewed(hold);

@@ -61,7 +61,7 @@ static void queue_switched_hold(struct hf_client *client, struct hf_hold *hold,
 {
     struct hf_lease copy, *lease = hf_hold_edit_lease(hold, &copy);
 
-    if (!hf_lease_switched(lease, hf_switched_has(which->sudden_slots, hold->lock->slot)))
+    if (!hf_lease_master_switched(lease, hf_switched_has(which->sudden_slots, hold->lock->slot)))
         return;
     hf_hold_store_lease(hold, lease);
     if (hf_hold_ensure_work(hold)) {

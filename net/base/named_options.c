@@ -82,7 +82,7 @@ static void remove_option_of_name(char *words, const char *name)
 }
 
 /* Reads one option, only to find out whether it is valid. */
-static hf_status check_option_word(const char *word, struct hf_error *err)
+static hf_status try_named_option(const char *word, struct hf_error *err)
 {
     struct hf_seeds seeds = {0};
     struct hf_url url = {0};
@@ -120,7 +120,7 @@ hf_status hf_named_options_set(char *words, size_t room, const char *name, const
     if (!(word = malloc(more + 1))) /* the text may lack room for the former value and the new */
         return hf_error_set(err, HF_E_NOMEM, "out of memory");
     (void)percent_encode(word + snprintf(word, more + 1, "&%s=", known), value);
-    if ((rc = check_option_word(word, err)) == HF_OK) {
+    if ((rc = try_named_option(word, err)) == HF_OK) {
         if (!is_repeatable)
             wipe_option_at(find_option_in_words(words, known));
         memcpy(words + used - replaced, word, more + 1);

@@ -46,7 +46,7 @@ static_assert((-1 >> 1) == -1, "times before 0 round down like all others");
 static_assert(sizeof(struct hf_timer) <= 32, "performance.md, goal T3");
 
 /* The lowest level of many timers. */
-struct hf_wheel_many {
+struct hf_wheel_many_buckets {
     struct hf_timer *buckets[LOWEST_BUCKETS];
     uint64_t used_bits[LOWEST_BUCKETS / WORD_BITS];
     uint64_t summary[LOWEST_BUCKETS / WORD_BITS / WORD_BITS];

@@ -35,7 +35,7 @@ struct hf_wheel {
     int64_t next_bucket_ms;   /* when the next bucket that contains a timer comes up */
     int64_t next_due_ms;      /* hf_wheel_next_ms */
     struct hf_wheel_low lowest_level;
-    struct hf_wheel_many *many_buckets; /* NULL: there were few timers until now */
+    struct hf_wheel_many_buckets *many_buckets; /* NULL: there were few timers until now */
     struct hf_timer *few_buckets[1 << HF_WHEEL_FEW_BITS];
     uint64_t few_used_bits[(1 << HF_WHEEL_FEW_BITS) / 64];
     uint64_t few_summary[1];

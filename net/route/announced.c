@@ -227,7 +227,7 @@ static struct hf_denial *denial_of_slot_or_oldest(struct hf_server *server, uint
     for (int i = 0; i < DENIED_SLOTS_MAX; i++)
         if (server->denied_slots[i].until_ms > 0 && server->denied_slots[i].slot == slot)
             return &server->denied_slots[i];
-    return &server->denied_slots[server->next_denied_index++ % DENIED_SLOTS_MAX];
+    return &server->denied_slots[server->next_denied_slot_index++ % DENIED_SLOTS_MAX];
 }
 
 void hf_announced_note_denied(struct hf_server *server, uint16_t slot)
@@ -261,8 +261,9 @@ static uint32_t count_slots_denied_by(const struct hf_server *server, const stru
     uint32_t denied = 0;
 
     for (int i = 0; i < DENIED_SLOTS_MAX; i++) {
-        const struct hf_node *node = now < server->denied_slots[i].until_ms
-                                         ? hf_slot_map_target(map, server->denied_slots[i].slot)
+        const struct hf_denial *denial = &server->denied_slots[i];
+        const struct hf_node *node = now < denial->until_ms
+                                         ? hf_slot_map_master_of_slot(map, denial->slot)
                                          : NULL;
 
         denied += node && node->port == server->port && strcmp(node->host, server->host) == 0;
@@ -286,7 +287,7 @@ static uint32_t count_unreached_nodes(const struct hf_router *router, const stru
     for (uint16_t i = 0; i < map->nodes_count; i++) {
         const struct hf_node *node = &map->nodes[i];
 
-        if (!hf_node_is_target(map, i) ||
+        if (!hf_node_is_usable_master(map, i) ||
             find_unreached_address(router, node->host, node->port) < 0)
             continue;
         for (unsigned slot = 0; slot < HF_SLOTS; slot++)

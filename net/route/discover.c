@@ -402,7 +402,7 @@ static void keep_slots_learned_from_moved(struct hf_router *router, struct hf_sl
             slot |= 63; /* no slot of this word was learned */
         if (!(learned[slot / 64] >> slot % 64 & 1))
             continue;
-        node = hf_slot_map_target(router->map, (uint16_t)slot);
+        node = hf_slot_map_master_of_slot(router->map, (uint16_t)slot);
         if (node)
             (void)hf_slot_map_set_slot(map, (uint16_t)slot, node->host, node->port);
     }
@@ -487,8 +487,8 @@ static bool has_seed_without_reply(struct hf_router *router)
 /* MAP-2. Takes the map, unless this returns HF_ROUND_WORSE or HF_ROUND_SETTLED. If the topology
  * requires a reply of each seed (hears_all_ms), no map is taken before: a later reply may
  * contain another master. */
-static enum hf_round_answer compare_with_map_in_force(struct hf_router *router,
-                                                      struct hf_slot_map *map)
+static enum hf_round_answer adopt_map_if_better(struct hf_router *router,
+                                                struct hf_slot_map *map)
 {
     if (router->topology->collect_replies_ms && has_seed_without_reply(router))
         return router->topology->is_choice_certain(router) ? HF_ROUND_SETTLED : HF_ROUND_WORSE;
@@ -530,7 +530,7 @@ static void handle_map_reply(struct hf_server *server, struct hf_slot_map *map)
     hf_announced_keep_former(router, map);
     if (router->map && hf_slot_map_is_better(map, NULL))
         keep_slots_learned_from_moved(router, &map);
-    answer = compare_with_map_in_force(router, map);
+    answer = adopt_map_if_better(router, map);
     if (answer == HF_ROUND_WORSE || answer == HF_ROUND_SETTLED) {
         if (hf_slot_map_count_covered(map) == 0)
             set_error_of_empty_map(server);

@@ -11,11 +11,11 @@
  * some time, or awaits its first reply. */
 static bool round_ok(const struct hf_round *r)
 {
-    bool waits_for_first = r->are_all_queried && !r->has_reply;
+    bool waits_for_first = r->are_all_queried && !r->has_reply_or_failure;
 
     return (r->retried_rounds > 0) == (r->silent_since_ms != HF_NEVER) &&
            (r->is_running ? (r->due_ms != HF_NEVER || waits_for_first) &&
-                                (!r->has_worse_map || r->has_reply) &&
+                                (!r->has_worse_map || r->has_reply_or_failure) &&
                                 (!r->is_settled || r->has_worse_map)
                           : (r->due_ms != HF_NEVER) == (r->retried_rounds > 0));
 }
@@ -43,7 +43,7 @@ void hf_round_reset(struct hf_round *r)
 static enum hf_round_action begin_round(struct hf_round *r, int64_t now_ms)
 {
     set_running_and_due(r, true, now_ms);
-    r->are_all_queried = r->has_reply = r->has_worse_map = r->is_settled = false;
+    r->are_all_queried = r->has_reply_or_failure = r->has_worse_map = r->is_settled = false;
     r->queried_servers = 0;
     return HF_ROUND_QUERY;
 }
@@ -100,7 +100,7 @@ static void set_due_for_silent_servers(struct hf_round *r, int64_t now_ms)
     if (r->pending_probes == 0)
         r->due_ms = now_ms;
     else
-        r->due_ms = r->has_reply ? now_ms + HF_ROUND_SILENCE_MS : HF_NEVER;
+        r->due_ms = r->has_reply_or_failure ? now_ms + HF_ROUND_SILENCE_MS : HF_NEVER;
 }
 
 void hf_round_queried(struct hf_round *r, int64_t now_ms)
@@ -129,7 +129,7 @@ void hf_round_probe_ended(struct hf_round *r)
 /* ROUND-1 */
 static void continue_after_reply(struct hf_round *r, int64_t now_ms)
 {
-    r->has_reply = true;
+    r->has_reply_or_failure = true;
     if (r->are_all_queried)
         set_due_for_silent_servers(r, now_ms);
     else

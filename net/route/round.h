@@ -52,7 +52,7 @@ struct hf_round {
     int64_t stagger_ms;           /* ROUND-1; set once. 0: all servers are queried at once */
     bool is_running;
     bool are_all_queried;         /* no further server can be queried */
-    bool has_reply;               /* a server has replied or failed */
+    bool has_reply_or_failure;    /* a server has replied or failed */
     bool has_worse_map;           /* a server has returned a worse map */
     bool is_settled;              /* the last worse map was HF_ROUND_SETTLED */
     uint32_t pending_probes;      /* pending probes, of earlier rounds also */

@@ -42,11 +42,11 @@ hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
     *out = router->only_server;
-    if (*out || !router->map || !hf_slot_map_target(router->map, slot))
+    if (*out || !router->map || !hf_slot_map_master_of_slot(router->map, slot))
         return HF_OK;
     known = &router->servers_by_node[router->map->slot_owners[slot]];
     if (!*known) {
-        node = hf_slot_map_target(router->map, slot);
+        node = hf_slot_map_master_of_slot(router->map, slot);
         rc = hf_server_get(known, router, node->host, node->port, false);
         if (rc < 0)
             return rc;
@@ -117,7 +117,7 @@ static void mark_all_targets(struct hf_router *router)
     for (uint32_t i = 0; i < router->map->nodes_count; i++) {
         const struct hf_node *node = &router->map->nodes[i];
         struct hf_server *server =
-            hf_node_is_target(router->map, (uint16_t)i)
+            hf_node_is_usable_master(router->map, (uint16_t)i)
                 ? hf_server_find(router, node->host, node->port, false)
                 : NULL;
 
@@ -485,7 +485,7 @@ void hf_router_explain(struct hf_router *router, uint16_t slot)
 }
 
 
-bool hf_router_has_slots(const struct hf_router *router)
+bool hf_router_is_cluster(const struct hf_router *router)
 {
     return router->topology->slot_of_key != NULL;
 }
@@ -502,7 +502,7 @@ static const struct hf_server *cached_server_of_slot(const struct hf_router *rou
 {
     if (router->only_server)
         return router->only_server;
-    return router->map && hf_slot_map_target(router->map, slot)
+    return router->map && hf_slot_map_master_of_slot(router->map, slot)
                ? router->servers_by_node[router->map->slot_owners[slot]]
                : NULL;
 }
@@ -552,7 +552,7 @@ bool hf_router_server_serves(const struct hf_router *router, const struct hf_ser
     HF_ASSERT(hf_loop_is_locked(router->loop));
     if (router->only_server)
         return router->only_server == server;
-    if (!router->map || !hf_slot_map_target(router->map, slot))
+    if (!router->map || !hf_slot_map_master_of_slot(router->map, slot))
         return true;
     return router->servers_by_node[router->map->slot_owners[slot]] == server;
 }

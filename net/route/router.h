@@ -169,8 +169,8 @@ hf_status hf_router_reload(struct hf_router *router, struct hf_error *err);
  *   [locked] */
 void hf_router_free(struct hf_router *router);
 
-/* hf_router_has_slots - returns whether it leads to a cluster. Any thread. */
-bool hf_router_has_slots(const struct hf_router *router);
+/* hf_router_is_cluster - returns whether it leads to a cluster. Any thread. */
+bool hf_router_is_cluster(const struct hf_router *router);
 
 /* hf_router_slot - returns the slot of a key, which the caller stores with the key; 0
  *   outside of a cluster, without a computation. [locked] */

@@ -67,8 +67,8 @@ struct hf_router {
     struct hf_error last_connect_error; /* of it: the last failure to connect that was reported; "":
                                            it was connected since */
     struct hf_slot_map *map;            /* NULL: unknown */
-    struct hf_slot_map *former_map;     /* the map in force before it was forgotten */
-    bool had_former_answered;           /* its server replied until then */
+    struct hf_slot_map *forgotten_map;  /* the map in force before it was forgotten */
+    bool was_forgotten_server_answering; /* its server replied until then */
     int64_t last_master_lost_ms;        /* when a master's connection last ended; 0: never */
     struct hf_server **servers_by_node; /* the server of each node of the map; NULL: not looked up
                                            yet */

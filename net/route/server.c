@@ -192,7 +192,7 @@ static bool is_in_map(const struct hf_server *server)
     const struct hf_slot_map *map = server->router->map;
     uint16_t index = map ? hf_slot_map_find_node(map, server->host, server->port) : HF_NO_NODE;
 
-    return index != HF_NO_NODE && hf_node_is_target(map, index);
+    return index != HF_NO_NODE && hf_node_is_usable_master(map, index);
 }
 
 /* Its node in the map in force; NULL: it is not in it, or only by a MOVED. */

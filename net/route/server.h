@@ -75,7 +75,7 @@ struct hf_server {
         uint16_t slot;
         int64_t until_ms;
     } denied_slots[DENIED_SLOTS_MAX];
-    unsigned next_denied_index;
+    unsigned next_denied_slot_index;
     bool has_denied_slots;        /* one of them was denied, and may not be served yet */
     /* ANNOUNCED-5: run_id of the process to which this address led when a map named it, or
      * at the first connection after that; "": there was none */

@@ -122,7 +122,7 @@ hf_status hf_slot_map_set_slot(struct hf_slot_map **map, uint16_t slot,
 
 /* ---- looking up ---- */
 
-bool hf_node_is_target(const struct hf_slot_map *map, uint16_t index)
+bool hf_node_is_usable_master(const struct hf_slot_map *map, uint16_t index)
 {
     const struct hf_node *node = &map->nodes[index];
 
@@ -130,12 +130,12 @@ bool hf_node_is_target(const struct hf_slot_map *map, uint16_t index)
            node->port;
 }
 
-const struct hf_node *hf_slot_map_target(const struct hf_slot_map *map,
-                                         uint16_t slot)
+const struct hf_node *hf_slot_map_master_of_slot(const struct hf_slot_map *map,
+                                                 uint16_t slot)
 {
     uint16_t index = map->slot_owners[slot];
 
-    if (index == HF_NO_NODE || !hf_node_is_target(map, index))
+    if (index == HF_NO_NODE || !hf_node_is_usable_master(map, index))
         return NULL;
     return &map->nodes[index];
 }
@@ -162,7 +162,7 @@ uint32_t hf_slot_map_count_covered(const struct hf_slot_map *map)
 
     for (unsigned first = 0, end; first < HF_SLOTS; first = end) {
         end = end_of_slot_run(map, first);
-        if (hf_slot_map_target(map, (uint16_t)first))
+        if (hf_slot_map_master_of_slot(map, (uint16_t)first))
             covered += end - first;
     }
     return covered;

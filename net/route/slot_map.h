@@ -133,15 +133,15 @@ hf_status hf_slot_map_add_node(struct hf_slot_map **map, const struct hf_node *n
 hf_status hf_slot_map_set_slot(struct hf_slot_map **map, uint16_t slot,
                                const char *host, uint16_t port);
 
-/* hf_node_is_target - returns whether commands for its slots can be sent to it: it is an
+/* hf_node_is_usable_master - returns whether commands for its slots can be sent to it: it is an
  *   online master with a host and a port.
- * hf_slot_map_target - returns the node that serves a slot; NULL: unknown.
+ * hf_slot_map_master_of_slot - returns the node that serves a slot; NULL: unknown.
  * hf_slot_map_count_covered - returns the number of slots that have a target.
  * hf_slot_map_find_node - returns the index of the first node at that address, preferably an
  *   online one, or HF_NO_NODE. Cost: linear in the nodes. */
-bool hf_node_is_target(const struct hf_slot_map *map, uint16_t index);
-const struct hf_node *hf_slot_map_target(const struct hf_slot_map *map,
-                                         uint16_t slot);
+bool hf_node_is_usable_master(const struct hf_slot_map *map, uint16_t index);
+const struct hf_node *hf_slot_map_master_of_slot(const struct hf_slot_map *map,
+                                                 uint16_t slot);
 uint32_t hf_slot_map_count_covered(const struct hf_slot_map *map);
 uint16_t hf_slot_map_find_node(const struct hf_slot_map *map, const char *host,
                                uint16_t port);

@@ -309,7 +309,7 @@ static uint16_t choose_online_master(const struct map_reader *r, uint16_t a, uin
 {
     if (a == HF_NO_NODE)
         return b;
-    return hf_node_is_target(r->map, a) || !hf_node_is_target(r->map, b) ? a
+    return hf_node_is_usable_master(r->map, a) || !hf_node_is_usable_master(r->map, b) ? a
                                                                          : b;
 }
 

@@ -77,7 +77,7 @@ static bool find_switched_slots(struct hf_switched *which, struct hf_router *rou
         }
         if (pair.is_switched)
             set_slot_bit(which->switched_slots, slot);
-        if (pair.is_sudden || (pair.is_switched && router->had_former_answered))
+        if (pair.is_sudden || (pair.is_switched && router->was_forgotten_server_answering))
             set_slot_bit(which->sudden_slots, slot);
         is_any |= pair.is_switched;
     }
@@ -87,7 +87,7 @@ static bool find_switched_slots(struct hf_switched *which, struct hf_router *rou
 void hf_switched_by_map(struct hf_router *router, const struct hf_slot_map *map)
 {
     const struct hf_slot_map *old =
-        router->map ? router->map : router->former_map;
+        router->map ? router->map : router->forgotten_map;
     struct hf_switched which;
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
@@ -96,9 +96,9 @@ void hf_switched_by_map(struct hf_router *router, const struct hf_slot_map *map)
     memset(&which, 0, sizeof which);
     if (find_switched_slots(&which, router, old, map))
         report_switched(router, &which);
-    router->had_former_answered = false;
-    hf_slot_map_free(router->former_map);
-    router->former_map = NULL;
+    router->was_forgotten_server_answering = false;
+    hf_slot_map_free(router->forgotten_map);
+    router->forgotten_map = NULL;
 }
 
 void hf_switched_forget(struct hf_router *router)
@@ -108,10 +108,10 @@ void hf_switched_forget(struct hf_router *router)
     HF_ASSERT(hf_loop_is_locked(router->loop));
     if (!router->map)
         return;
-    node = hf_slot_map_target(router->map, 0);
-    router->had_former_answered = node && has_answered_until_now(router, node);
-    hf_slot_map_free(router->former_map);
-    router->former_map = router->map;
+    node = hf_slot_map_master_of_slot(router->map, 0);
+    router->was_forgotten_server_answering = node && has_answered_until_now(router, node);
+    hf_slot_map_free(router->forgotten_map);
+    router->forgotten_map = router->map;
     router->map = NULL;
 }
 
@@ -119,7 +119,7 @@ void hf_switched_by_moved(struct hf_router *router, uint16_t slot,
                           const char *host, uint16_t port)
 {
     const struct hf_node *node =
-        router->map ? hf_slot_map_target(router->map, slot) : NULL;
+        router->map ? hf_slot_map_master_of_slot(router->map, slot) : NULL;
     struct hf_switched which;
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
@@ -199,6 +199,6 @@ bool hf_switched_is_awaited(const struct hf_router *router)
 void hf_switched_fini(struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    hf_slot_map_free(router->former_map);
-    router->former_map = NULL;
+    hf_slot_map_free(router->forgotten_map);
+    router->forgotten_map = NULL;
 }

@@ -117,7 +117,7 @@ static bool is_master_of_map(const struct hf_router *router,
                              const struct hf_endpoint *master)
 {
     const struct hf_node *node =
-        router->map ? hf_slot_map_target(router->map, 0) : NULL;
+        router->map ? hf_slot_map_master_of_slot(router->map, 0) : NULL;
 
     return node && node->port == master->port &&
            strcmp(node->host, master->host) == 0;

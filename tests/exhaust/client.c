@@ -128,9 +128,9 @@ bool client_call(struct client *c, enum verb verb, uint16_t lease_ms,
         (verb == EXTEND && c->lease.is_renewed_by_watchdog))
         return false;
     if (verb == EXTEND)
-        hf_lease_extend(&c->lease);
+        hf_lease_extension_submitted(&c->lease);
     else
-        hf_lease_sent(&c->lease, clock_of(c), lease_ms);
+        hf_lease_grant_requested(&c->lease, clock_of(c), lease_ms);
     return hand_out(c, CLAIM_BY_CALL, verb, lease_ms, place);
 }
 
@@ -192,9 +192,9 @@ bool client_give_up(struct client *c, enum hf_claim_by by)
     else if (command->verb == EXTEND)
         return true; /* CLAIM-5: nothing has changed */
     else if (may_have_run)
-        hf_lease_unknown(&c->lease, &command->how);
+        hf_lease_grant_unknown(&c->lease, &command->how);
     else
-        hf_lease_refused(&c->lease);
+        hf_lease_grant_refused(&c->lease);
     if (command->verb == RELEASE_ONE && by == CLAIM_BY_CALL)
         c->lease.hold_count = --c->count; /* as failed() of release.c */
     return true;
@@ -239,7 +239,7 @@ bool client_release(struct client *c)
     if (c->phase != HOLDING || c->count != 1 ||
         c->commands[CLAIM_BY_CALL].is_under_way)
         return false;
-    hf_lease_release(&c->lease);
+    hf_lease_last_release_submitted(&c->lease);
     check_released(c->lease, clock_of(c));
     c->phase = OVER;
     return true;

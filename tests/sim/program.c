@@ -65,7 +65,7 @@ int64_t program_master(const struct program *p, const struct hf_lock *lock)
 {
     const struct hf_router *router = p->client->router;
     const struct hf_node *node =
-        router->map ? hf_slot_map_target(router->map, lock->slot) : NULL;
+        router->map ? hf_slot_map_master_of_slot(router->map, lock->slot) : NULL;
 
     if (router->only_server)
         return HISTORY_NONE;

@@ -78,7 +78,7 @@ static void must_be_the_cluster(const struct hf_slot_map *map)
     ck_assert_uint_eq(map->nodes_count, NODES);
     ck_assert_uint_eq(hf_slot_map_count_covered(map), HF_SLOTS);
     for (int slot = 0; slot < HF_SLOTS; slot += 1365) {
-        const struct hf_node *node = hf_slot_map_target(map, (uint16_t)slot);
+        const struct hf_node *node = hf_slot_map_master_of_slot(map, (uint16_t)slot);
         int owner = cluster_owner(cluster, slot);
 
         ck_assert_uint_eq(node->port, port_of(owner));
@@ -133,8 +133,8 @@ START_TEST(a_node_that_was_not_met_reports_an_empty_map)
     hf_slot_map_free(map);
     (void)server_ask(node, "CLUSTER ADDSLOTS 7");
     ck_assert_int_eq(read_map(&map, node, 3, "CLUSTER SLOTS"), HF_OK);
-    ck_assert_str_eq(hf_slot_map_target(map, 7)->host, "127.0.0.1");
-    ck_assert_int_eq(hf_slot_map_target(map, 7)->port, server_port(node));
+    ck_assert_str_eq(hf_slot_map_master_of_slot(map, 7)->host, "127.0.0.1");
+    ck_assert_int_eq(hf_slot_map_master_of_slot(map, 7)->port, server_port(node));
     hf_slot_map_free(map);
     cluster_stop(alone);
 }
@@ -150,7 +150,7 @@ static void must_have_host(const char *host)
         for (int i = 0; i < 2; i++) {
             struct hf_slot_map *map = map_of(0, protocol, commands[i]);
             const struct hf_node *node =
-                hf_slot_map_target(map, (uint16_t)0);
+                hf_slot_map_master_of_slot(map, (uint16_t)0);
 
             ck_assert_str_eq(node->host, host);
             hf_slot_map_free(map);
@@ -205,7 +205,7 @@ START_TEST(a_moved_names_the_owner)
     ck_assert_uint_eq(r.slot, hf_slot_of("foo", 3));
     ck_assert_uint_eq(r.port, port_of(owner));
     ck_assert_str_eq(r.host, "127.0.0.1");
-    ck_assert_uint_eq(hf_slot_map_target(map, r.slot)->port, r.port);
+    ck_assert_uint_eq(hf_slot_map_master_of_slot(map, r.slot)->port, r.port);
     ck_assert(!redirection_of(&r, owner, "GET foo"));
     hf_slot_map_free(map);
 }
@@ -303,7 +303,7 @@ static void fail_over_and_back(const char *how)
     cluster_failover(cluster, replica, how);
     cluster_await_ok(cluster);
     fresh = stamped_map(replica);
-    ck_assert_uint_eq(hf_slot_map_target(fresh, 0)->port, port_of(replica));
+    ck_assert_uint_eq(hf_slot_map_master_of_slot(fresh, 0)->port, port_of(replica));
     must_have_replaced(fresh, held);
     cluster_mend(cluster);
     cluster_failover(cluster, 0, "");
@@ -334,7 +334,7 @@ START_TEST(a_dead_master_is_followed_by_its_replica)
     cluster_await_owner(cluster, slot, replica);
     cluster_await_ok(cluster);
     fresh = stamped_map(0);
-    ck_assert_uint_eq(hf_slot_map_target(fresh, (uint16_t)slot)->port,
+    ck_assert_uint_eq(hf_slot_map_master_of_slot(fresh, (uint16_t)slot)->port,
                       port_of(replica));
     must_have_replaced(fresh, held);
     if (has_shards) {
