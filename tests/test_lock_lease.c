@@ -541,16 +541,16 @@ START_TEST(lease_6_a_look_that_crosses_a_re_entry_is_repeated)
     struct hf_lease h = leased_hold(60000);
     struct hf_sending look = sent(START + 40005), call = {START + 40008, 2, 0};
 
-    hf_lease_sent(&h, START + 40000, 30000);
+    hf_lease_grant_requested(&h, START + 40000, 30000);
     hf_lease_renew_early(&h, START + 40005);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 40005), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &look, 20000, look.sent_ms);
+    hf_lease_look_found_hold(&h, &look, 20000, look.sent_ms);
     hf_lease_granted(&h, 2, &call, false, 0);
     ck_assert_int_eq(h.claims.owner_lease_ms, 30000); /* a partial release sets it */
     ck_assert_int_le(hf_lease_safe_ms(&h, call.sent_ms), 20000);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 40009), LEASE_DO_LOOK);
     look = sent(START + 40009);
-    hf_lease_looked(&h, &look, 29999, look.sent_ms);
+    hf_lease_look_found_hold(&h, &look, 29999, look.sent_ms);
     ck_assert_int_gt(hf_lease_safe_ms(&h, START + 40009), 29000);
     ck_assert_int_eq(hf_lease_next_ms(&h), hf_lease_safe_until_ms(&h)); /* no other look */
 }
@@ -563,13 +563,13 @@ START_TEST(lease_6_a_look_that_crosses_an_extension_is_repeated)
 
     hf_lease_renew_early(&h, START + 40000);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 40000), LEASE_DO_LOOK);
-    hf_lease_extend(&h);
+    hf_lease_extension_submitted(&h);
     hf_lease_extended(&h, &extension, 50000, 50000, extension.sent_ms);
-    hf_lease_looked(&h, &look, 20000, look.sent_ms); /* its reply is the later one */
+    hf_lease_look_found_hold(&h, &look, 20000, look.sent_ms); /* its reply is the later one */
     ck_assert_int_le(hf_lease_safe_ms(&h, look.sent_ms), 20000);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 40006), LEASE_DO_LOOK);
     look = sent(START + 40006);
-    hf_lease_looked(&h, &look, 49997, look.sent_ms);
+    hf_lease_look_found_hold(&h, &look, 49997, look.sent_ms);
     ck_assert_int_gt(hf_lease_safe_ms(&h, START + 40006), 49000);
 }
 END_TEST

@@ -305,7 +305,7 @@ void hf_lease_align(struct hf_lease *l, int64_t now_ms, unsigned group)
     HF_ASSERT(l->next_renewal_ms <= was_ms && lease_ok(l));
 }
 
-bool hf_lease_is_late(const struct hf_lease *l, int64_t now_ms)
+bool hf_lease_is_renewal_late(const struct hf_lease *l, int64_t now_ms)
 {
     int64_t lease_ms = hf_min_ms(l->claims.lease_of_first_end_ms, l->watchdog_ms);
 

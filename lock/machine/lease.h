@@ -123,7 +123,7 @@ enum hf_lease_todo hf_lease_take_todo(struct hf_lease *l, int64_t now_ms);
  *   group   any number; there are 16 times, a sixteenth of a third of the lease apart */
 void hf_lease_align(struct hf_lease *l, int64_t now_ms, unsigned group);
 
-/* hf_lease_is_late - returns whether a renewal that succeeds now is late: less than half of
+/* hf_lease_is_renewal_late - returns whether a renewal that succeeds now is late: less than half of
  *   the lease is left. Call it before hf_lease_renewed. */
 bool hf_lease_is_renewal_late(const struct hf_lease *l, int64_t now_ms);
 
