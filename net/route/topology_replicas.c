@@ -124,7 +124,7 @@ static bool has_host_replied(const struct hf_router *router, uint32_t i)
     return router->roles->hosts[i].last_reply_round == router->discovery.round_number;
 }
 
-static bool has_host_master_role(const struct hf_router *router, uint32_t i)
+static bool has_master_role(const struct hf_router *router, uint32_t i)
 {
     const struct host_state *h = &router->roles->hosts[i];
 
@@ -148,8 +148,7 @@ static bool was_preferred_to(const struct hf_router *router, uint32_t k, uint32_
     const struct host_state *each = router->roles->hosts;
     const struct hf_lineage *reign = &each[k].master_lineage, *now = &each[i].lineage;
 
-    return !has_host_master_role(router, k) && reign->id[0] &&
-           !hf_lineage_is_successor(now, reign) &&
+    return !has_master_role(router, k) && reign->id[0] && !hf_lineage_is_successor(now, reign) &&
            (each[i].preferred_host == k + 1 || hf_lineage_are_siblings(reign, now));
 }
 
@@ -173,7 +172,7 @@ static struct hf_server *find_best_master(struct hf_router *router)
     struct hf_server *best = NULL;
 
     for (uint32_t i = 0; i < router->seeds->hosts_count; i++) {
-        struct hf_server *server = has_host_master_role(router, i) && !was_host_replaced(router, i)
+        struct hf_server *server = has_master_role(router, i) && !was_host_replaced(router, i)
                                        ? seed_server(router, i)
                                        : NULL;
 
@@ -219,7 +218,7 @@ static struct hf_server *find_other_master(struct hf_router *router,
                                            const struct hf_server *best)
 {
     for (uint32_t i = 0; i < router->seeds->hosts_count; i++) {
-        struct hf_server *server = has_host_master_role(router, i) ? seed_server(router, i) : NULL;
+        struct hf_server *server = has_master_role(router, i) ? seed_server(router, i) : NULL;
 
         if (server && server != best && !are_same_process(server, best))
             return server;
@@ -234,8 +233,7 @@ static void mark_superseded_masters(const struct hf_server *best)
 
     state_of(best)->preferred_host = 0;
     for (uint32_t i = 0; i < router->seeds->hosts_count; i++) {
-        const struct hf_server *server = has_host_master_role(router, i) ? seed_server(router, i)
-                                                                     : NULL;
+        const struct hf_server *server = has_master_role(router, i) ? seed_server(router, i) : NULL;
 
         if (server && server != best && state_of(server)->lineage.id[0] &&
             !are_same_process(server, best))
