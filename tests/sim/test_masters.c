@@ -75,7 +75,7 @@ static void end_client(void)
     (void)process_enter(NULL);
 }
 
-static void hold(enum hf_lock_kind kind, const char *name)
+static void hold_for(enum hf_lock_kind kind, const char *name, int64_t lease_ms)
 {
     struct hf_acquire_options o;
     struct hf_lock *lock;
@@ -84,9 +84,15 @@ static void hold(enum hf_lock_kind kind, const char *name)
     must(hf_lock_new_kind(&lock, client, kind, name, strlen(name), NULL) == HF_OK);
     hf_acquire_options_init(&o);
     o.owner = 1;
+    o.lease_ms = lease_ms;
     must(hf_lock_acquire_async(lock, &o, on_granted, NULL) == HF_OK);
     hf_lock_free(lock);
     (void)process_enter(NULL);
+}
+
+static void hold(enum hf_lock_kind kind, const char *name)
+{
+    hold_for(kind, name, 0);
 }
 
 /* Of a third of the lease, after the scripts became known to the servers. */
@@ -102,6 +108,20 @@ static void count_renewals(uint64_t *renewals, uint64_t *commands)
     *commands = b.renewal_requests - a.renewal_requests;
 }
 
+static uint64_t most_renewals_in_a_tick(void)
+{
+    struct hf_client_stats a, b;
+    uint64_t most = 0;
+
+    hf_client_get_stats(client, &a);
+    for (int tick = 0; tick < 16; tick++, a = b) {
+        run_for(THIRD_US / 16);
+        hf_client_get_stats(client, &b);
+        most = b.renewals - a.renewals > most ? b.renewals - a.renewals : most;
+    }
+    return most;
+}
+
 /* WATCHDOG-5, in the order in which slots follow each other least. */
 START_TEST(watchdog_5_holds_of_one_slot_are_renewed_by_one_call)
 {
@@ -111,15 +131,67 @@ START_TEST(watchdog_5_holds_of_one_slot_are_renewed_by_one_call)
     masters_begin(&masters, &harness, 3, false);
     begin_client(masters_url());
     for (int i = 0; i < HOLDS; i++) {
-        (void)snprintf(name, sizeof name, "{tag%d}lock%d", i % SLOTS_USED, i);
+        (void)snprintf(name, sizeof name, "{tag%d}lock%d", (i + i / SLOTS_USED) % SLOTS_USED, i);
         hold(HF_KIND_PLAIN, name);
     }
     count_renewals(&renewals, &commands);
     ck_assert_int_eq(grants, HOLDS);
     ck_assert_uint_eq(renewals, HOLDS);
     ck_assert_uint_le(commands, SLOTS_USED);
+    ck_assert_uint_le(most_renewals_in_a_tick(), HOLDS / 2); /* they are spread over four turns */
     end_client();
     masters_end(&masters);
+}
+END_TEST
+
+/* WATCHDOG-5: after a switch, each hold that the watchdog renews is followed by one that it does
+ * not renew, for which a look is sent. */
+START_TEST(watchdog_5_looks_and_renewals_are_not_mixed)
+{
+    struct hf_client_stats a, b;
+    char name[32];
+    int number = 0;
+
+    masters_begin(&masters, &harness, 3, false);
+    begin_client(masters_url());
+    do
+        (void)snprintf(name, sizeof name, "{tag%d}", number++);
+    while (masters_of(&masters, name) != 0);
+    for (int i = 0; i < 200; i++) {
+        (void)snprintf(name, sizeof name, "{tag%d}lock%d", number - 1, i);
+        hold_for(HF_KIND_PLAIN, name, i % 2 ? 60000 : 0);
+    }
+    run_for(1000000);
+    ck_assert_int_eq(grants, 200);
+    server_take_down(masters.servers[0]);
+    hf_client_get_stats(client, &a);
+    masters_promote(&masters);
+    run_for(3000000);
+    hf_client_get_stats(client, &b);
+    ck_assert_uint_eq(b.renewals - a.renewals, 100);
+    ck_assert_uint_le(b.renewal_requests - a.renewal_requests, 4);
+    end_client();
+    masters_end(&masters);
+}
+END_TEST
+
+/* A server executes no script call with too many bytes of names. */
+START_TEST(names_of_a_call_have_16_kib)
+{
+    uint64_t renewals, commands;
+    char name[1001];
+
+    harness_begin(&harness, 1, "masters", 1);
+    begin_client("redis://10.0.0.1:6379");
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(name, sizeof name, "%01000d", i);
+        hold(HF_KIND_PLAIN, name);
+    }
+    count_renewals(&renewals, &commands);
+    ck_assert_uint_eq(renewals, 100);
+    ck_assert_uint_ge(commands, 100 * 1000 / (16 << 10));
+    end_client();
+    harness_end(&harness);
 }
 END_TEST
 
@@ -201,20 +273,6 @@ START_TEST(holds_whose_batch_has_no_memory_are_renewed_soon)
 }
 END_TEST
 
-static uint64_t most_renewals_in_a_tick(void)
-{
-    struct hf_client_stats a, b;
-    uint64_t most = 0;
-
-    hf_client_get_stats(client, &a);
-    for (int tick = 0; tick < 16; tick++, a = b) {
-        run_for(THIRD_US / 16);
-        hf_client_get_stats(client, &b);
-        most = b.renewals - a.renewals > most ? b.renewals - a.renewals : most;
-    }
-    return most;
-}
-
 /* WATCHDOG-6: holds that fill batches are not moved; of the others, less than a batch of each of
  * the 16 turns. */
 START_TEST(watchdog_6_many_holds_of_one_slot_are_not_renewed_in_one_turn)
@@ -226,6 +284,7 @@ START_TEST(watchdog_6_many_holds_of_one_slot_are_not_renewed_in_one_turn)
     hold_many_over_time(1);
     count_renewals(&renewals, &commands);
     ck_assert_uint_eq(renewals, MANY_HOLDS);
+    ck_assert_uint_ge(commands, MANY_HOLDS / 100);
     ck_assert_uint_le(commands, MANY_HOLDS / 100 + 16);
     ck_assert_uint_le(most_renewals_in_a_tick(), MANY_HOLDS / 16 + 16 * 100);
     end_client();
@@ -292,6 +351,8 @@ int main(void)
     TCase *c = tcase_create("masters");
 
     tcase_add_test(c, watchdog_5_holds_of_one_slot_are_renewed_by_one_call);
+    tcase_add_test(c, watchdog_5_looks_and_renewals_are_not_mixed);
+    tcase_add_test(c, names_of_a_call_have_16_kib);
     tcase_add_test(c, watchdog_5_kinds_that_alternate_are_renewed_together);
     tcase_add_test(c, watchdog_6_holds_of_one_slot_are_renewed_together_whenever_they_were_acquired);
     tcase_add_test(c, holds_whose_batch_has_no_memory_are_renewed_soon);
