@@ -11,13 +11,17 @@
  *
  * Waiters: the time from before a DEL, from the end of a TTL, or from before a release by
  * another client, until `done` of the waiting acquire was called, also for a user who may not
- * subscribe; and the pairs of two clients with two threads each on one lock. */
+ * subscribe; and the pairs of two clients with two threads each on one lock.
+ *
+ * The peer is rueidislock (Go), which also uses tracking, for keys of its own kind. Each of its
+ * rows follows the row that it is to be compared with. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "bench/measure.h"
+#include "bench/rueidislock.h"
 #include "holdfast.h"
 
 #define MANY 10000
@@ -387,19 +391,20 @@ static const struct {
     enum { BY_DEL, BY_EXPIRY, BY_SHORTENING, BY_RELEASE } how;
     const char *user;
     bool is_tracking, is_slow;
+    const char *peer;           /* the case of the peer to compare with, or NULL */
 } waits[] = {
-    {"DEL to grant, by push", BY_DEL, NULL, true, false},
-    {"DEL to grant, no subscription, by push", BY_DEL, DEAF, true, false},
-    {"end of TTL to grant, tracking=on", BY_EXPIRY, NULL, true, false},
-    {"end of TTL to grant, tracking=off", BY_EXPIRY, NULL, false, false},
-    {"end of shortened TTL to grant, by push", BY_SHORTENING, NULL, true, false},
-    {"release to grant, tracking=on", BY_RELEASE, NULL, true, false},
-    {"release to grant, tracking=off", BY_RELEASE, NULL, false, false},
-    {"release to grant, no subscription, by push", BY_RELEASE, DEAF, true, false},
-    {"release to grant, no subscription, by poll", BY_RELEASE, DEAF, false, true},
-    {"DEL to grant, no subscription, by poll", BY_DEL, DEAF, false, true},
-    {"DEL to grant, without a push", BY_DEL, NULL, false, true},
-    {"end of shortened TTL to grant, without a push", BY_SHORTENING, NULL, false, true},
+    {"DEL to grant, by push", BY_DEL, NULL, true, false, "del"},
+    {"DEL to grant, no subscription, by push", BY_DEL, DEAF, true, false, NULL},
+    {"end of TTL to grant, tracking=on", BY_EXPIRY, NULL, true, false, "expiry"},
+    {"end of TTL to grant, tracking=off", BY_EXPIRY, NULL, false, false, NULL},
+    {"end of shortened TTL to grant, by push", BY_SHORTENING, NULL, true, false, NULL},
+    {"release to grant, tracking=on", BY_RELEASE, NULL, true, false, "release"},
+    {"release to grant, tracking=off", BY_RELEASE, NULL, false, false, NULL},
+    {"release to grant, no subscription, by push", BY_RELEASE, DEAF, true, false, NULL},
+    {"release to grant, no subscription, by poll", BY_RELEASE, DEAF, false, true, NULL},
+    {"DEL to grant, no subscription, by poll", BY_DEL, DEAF, false, true, NULL},
+    {"DEL to grant, without a push", BY_DEL, NULL, false, true, NULL},
+    {"end of shortened TTL to grant, without a push", BY_SHORTENING, NULL, false, true, NULL},
 };
 
 static double hand_over(size_t row, struct hf_lock *lock, struct hf_lock *other)
@@ -492,11 +497,16 @@ static void measure_waiters(int count, int slow)
         (void)snprintf(name, sizeof name, "present-%d", i);
         (void)command("SET %s 1 EX 600", name);
     }
-    for (size_t row = 0; row < sizeof waits / sizeof *waits; row++)
+    for (size_t row = 0; row < sizeof waits / sizeof *waits; row++) {
         measure_waits(row, waits[row].is_slow ? slow : count);
-    for (int round = 0; round < 3; round++)
+        if (waits[row].peer)
+            measure_peer("  rueidislock", waits[row].peer, count);
+    }
+    for (int round = 0; round < 3; round++) {
         for (int is_tracking = 0; is_tracking <= 1; is_tracking++)
             measure_contended(is_tracking);
+        measure_peer("contended, rueidislock", "contended", CONTENDED_MS);
+    }
 }
 
 int main(int argc, char **argv)
@@ -509,6 +519,7 @@ int main(int argc, char **argv)
         return 2;
     }
     (void)sem_init(&lost, 0, 0);
+    peer_start(); /* it has no thread yet, and no connection */
     control = redisConnect("127.0.0.1", server_port());
     if (!control || control->err)
         die("hiredis", "cannot connect");
@@ -517,7 +528,9 @@ int main(int argc, char **argv)
     measure_inspect(count);
     measure_waiters(count / 4, slow);
     measure_many(true, count);
+    measure_peer("  rueidislock", "many", count);
     measure_one(count / 50);
+    measure_peer("  rueidislock", "one", count / 50);
     measure_command(true, count / 100);
     measure_many(false, slow);
     measure_command(false, slow);

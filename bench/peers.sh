@@ -1,19 +1,19 @@
 #!/bin/sh
-# peers.sh: unpacks Debian's newest hiredis (that of sid) into build-peers/,
-# installs nothing. Without it the benches compare with the installed one.
+# peers.sh: puts peers of the benches into build-peers/, and installs nothing: Debian's newest hiredis
+# (that of sid), without which the benches compare with the installed one; and rueidislock, if there is go.
 set -eu
 
 here=$PWD/build-peers
-[ ! -e "$here/usr/include/hiredis/hiredis.h" ] || exit 0
-site=$(apt-get indextargets --format '$(SITE) $(RELEASE)' \
-    'Created-By: Packages' | awk '$2 !~ /security/ { print $1; exit }')
-[ -n "$site" ] || exit 0
 
-mkdir -p "$here/apt/lists/partial" "$here/apt/archives/partial"
-: >"$here/apt/status"
-echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-    "$site sid main" >"$here/apt/sources.list"
-cat >"$here/apt/conf" <<END
+get_hiredis() {
+    site=$(apt-get indextargets --format '$(SITE) $(RELEASE)' \
+        'Created-By: Packages' | awk '$2 !~ /security/ { print $1; exit }')
+    [ -n "$site" ] || return 0
+    mkdir -p "$here/apt/lists/partial" "$here/apt/archives/partial"
+    : >"$here/apt/status"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+        "$site sid main" >"$here/apt/sources.list"
+    cat >"$here/apt/conf" <<END
 Dir::State "$here/apt";
 Dir::State::status "$here/apt/status";
 Dir::Cache "$here/apt";
@@ -24,9 +24,27 @@ APT::Sandbox::User "root";
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
 END
-(
-    cd "$here/apt"
-    apt-get -c conf -qq update && apt-get -c conf -qq download libhiredis-dev &&
-        dpkg -x libhiredis-dev_*.deb "$here"
-) || echo "no newer hiredis is to be had; the installed one is the peer" >&2
-rm -rf "$here/apt"
+    (
+        cd "$here/apt"
+        apt-get -c conf -qq update && apt-get -c conf -qq download libhiredis-dev &&
+            dpkg -x libhiredis-dev_*.deb "$here"
+    ) || echo "no newer hiredis can be fetched; the installed one is the peer" >&2
+    rm -rf "$here/apt"
+}
+
+get_rueidislock() {
+    mkdir -p "$here/rueidislock"
+    cp bench/rueidislock.go "$here/rueidislock/main.go"
+    (
+        cd "$here/rueidislock"
+        [ -e go.mod ] || go mod init rueidislock
+        go get github.com/redis/rueidis@v1.0.79
+        go build -o rueidislock .
+    ) >"$here/rueidislock.log" 2>&1 ||
+        echo "rueidislock cannot be fetched or built: $here/rueidislock.log" >&2
+}
+
+[ -e "$here/usr/include/hiredis/hiredis.h" ] || get_hiredis
+if [ ! "$here/rueidislock/rueidislock" -nt bench/rueidislock.go ] && command -v go >/dev/null; then
+    get_rueidislock
+fi

@@ -31,7 +31,8 @@ done
 redisson=$(ls -d "$1"/redisson/*/ 2>/dev/null | sort -V | tail -1)
 export BENCH_PID=$server BENCH_PORT=$port BENCH_SOCKET="$folder/socket" \
     BENCH_TLS_PORT=$((port + 1)) BENCH_CA="$folder/cert" \
-    BENCH_REDISSON="${BENCH_REDISSON:-$redisson}" BENCH_HOLDFAST="$1/holdfast"
+    BENCH_REDISSON="${BENCH_REDISSON:-$redisson}" BENCH_HOLDFAST="$1/holdfast" \
+    BENCH_RUEIDISLOCK="$(ls build-peers/rueidislock/rueidislock 2>/dev/null)"
 
 for b in "$1"/bench/bench_${2:-*}; do
     case $b in

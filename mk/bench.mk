@@ -7,7 +7,7 @@ bench_B := $(BENCH:%=$(BUILD)/bench/%)
 PEER    := $(wildcard build-peers/usr/lib/*/libhiredis.a)
 PEER_TLS := $(wildcard build-peers/usr/lib/*/libhiredis_ssl.a)
 
-$(bench_B:%=%.o): OURS += $(if $(PEER),-Ibuild-peers/usr/include)
+$(bench_B:%=%.o): OURS += $(if $(PEER),-isystem build-peers/usr/include)
 $(addprefix $(BUILD)/bench/bench_,resp net): LINK += \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/bench/bench_net: BENCH_LIBS := $(PEER_TLS) -lev

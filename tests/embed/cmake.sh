@@ -58,7 +58,8 @@ CMAKE
 built() {
     name=$1
     shift
-    run cmake -S . -B "$out/$name" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS='-Wall -Wextra -Werror' "$@"
+    run cmake -S . -B "$out/$name" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS='-Wall -Wextra -Werror' \
+        -DCMAKE_C_FLAGS_DEBUG=-O0 "$@"
     run cmake --build "$out/$name" -j 2
     said=$("$out/$name/version")
     version=$("$tree/$build/holdfast" version | cut -d ' ' -f 2)
