@@ -571,11 +571,10 @@ START_TEST(list_that_a_limit_ended_is_reported_as_incomplete)
     hold_many(100);
     ck_assert_int_eq(ls(url(), "--limit=3000", NULL, NULL), 1);
     ck_assert_int_lt(lines(), 100);
-    ck_assert_says("the list is incomplete: --limit was reached after about 3000 "
-                   "keys\n");
+    ck_assert_says("the list is incomplete: --limit was reached; keys read: about 3000\n");
     ck_assert_int_eq(ls(url(), "--time=300ms", "--rate=2000", NULL), 1);
     ck_assert_int_lt(lines(), 100);
-    ck_assert_says("the list is incomplete: --time was reached after about ");
+    ck_assert_says("the list is incomplete: --time was reached; keys read: about ");
     ck_assert_int_eq(ls(url(), "--time=1m", "--limit=50000", NULL), 0);
     ck_assert_int_eq(lines(), 100);
     ck_assert_str_eq(said, "");
@@ -827,7 +826,7 @@ START_TEST(limit_is_of_all_masters_together)
 {
     (void)server_ask(cluster_node(cluster, 2), "DEBUG POPULATE 10000 key");
     ck_assert_int_eq(ls(cluster_url(""), "--limit=3000", NULL, NULL), 1);
-    ck_assert_says("--limit was reached after about 3000 keys");
+    ck_assert_says("--limit was reached; keys read: about 3000");
 }
 END_TEST
 
