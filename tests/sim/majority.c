@@ -350,10 +350,11 @@ void majority_request(struct sim *sim, int64_t lock, const char *owner, int64_t 
     vote_of(sim->majority, lock, history_text(owner))->parts[server - 1].is_over = false;
 }
 
-/* Nobody counts what the requests of a client are granted that has died. */
-static void end_votes(struct majority *m, const char *uuid)
+void majority_end(struct sim *sim, const char *uuid)
 {
-    for (struct vote *v = m->votes; v; v = v->next)
+    struct vote *v = sim->majority ? sim->majority->votes : NULL;
+
+    for (; v; v = v->next)
         for (int64_t i = 0; i < PLAN_MEMBERS_MAX; i++)
             v->parts[i].is_over = v->parts[i].is_over || memcmp(v->owner, uuid, UUID_LEN) == 0;
 }
@@ -364,8 +365,6 @@ void majority_see(struct sim *sim, const struct history_event *e)
     struct vote *v;
     struct part *p;
 
-    if (sim->majority && e->what == HISTORY_DIED)
-        end_votes(sim->majority, program_uuid(sim->programs[e->source.number - 1]));
     if (!sim->majority || e->source.role != 's' ||
         e->source.number > PLAN_MEMBERS_MAX ||
         (e->what != HISTORY_HELD && e->what != HISTORY_FREED &&

@@ -23,6 +23,8 @@ struct majority;
  * majority_forget - an owner does not count this member, which it released or lost, or whose
  *                  call ended without it. What was or will be taken away from it is not an excuse any longer.
  * majority_request - an owner requests this member again, and counts it from its grant on.
+ * majority_end   - the program with this UUID ends: what its requests are granted from now on counts
+ *                  for none of its quorums.
  * majority_see   - takes in a line that was written, and writes what follows from it. */
 struct majority *majority_new(const struct plan *plan);
 void majority_free(struct majority *m);
@@ -33,6 +35,7 @@ const char *majority_name(const struct sim *sim, int64_t lock, int64_t server,
 void majority_forget(struct sim *sim, int64_t lock, const char *owner,
                      int64_t server);
 void majority_request(struct sim *sim, int64_t lock, const char *owner, int64_t server);
+void majority_end(struct sim *sim, const char *uuid);
 void majority_see(struct sim *sim, const struct history_event *event);
 
 #endif

@@ -451,6 +451,7 @@ void program_free_client(struct program *p)
     labels_ended(p->sim, p->index, 0);
     p->is_freeing = true;
     write_free(p);
+    majority_end(p->sim, program_uuid(p));
     free_clients(p);
     write_plain(p, HISTORY_DIED);
     forget_owners(p);
@@ -765,6 +766,7 @@ static void on_kill(void *ctx)
     note_death(p);
     left_note(p);
     labels_ended(p->sim, p->index, 0);
+    majority_end(p->sim, program_uuid(p));
     write_plain(p, HISTORY_DIED);
     program_unstall(p);
     process_die(p->process);
