@@ -199,9 +199,7 @@ check-unit: TEST_CFLAGS ?= -O0 -U_FORTIFY_SOURCE
 check-unit:
 	+@$(MAKE) --no-print-directory $(jobs) LIVE= TEST_CFLAGS='$(TEST_CFLAGS)' these-built
 
-build-these: all $(unit_T) $(live_T)
-
-these-built: build-these
+these-built: all $(unit_T) $(live_T)
 	@tests/run.sh $(live_T) $(unit_T)
 
 #: make refused           prints each script, each command refused in it, the answer, and
@@ -231,4 +229,4 @@ $(BUILD)/tests/locale/comma:
 	@localedef --no-archive -i de_DE -f ISO-8859-1 $@ 2>/dev/null || mkdir -p $@
 
 .PHONY: build-tests check check-built check-busy live live-built \
-        check-these check-unit build-these these-built refused terminal live-tls
+        check-these check-unit these-built refused terminal live-tls
