@@ -274,7 +274,8 @@ START_TEST(renewal_precedes_queued_requests)
     server_resume(server);
     note_await(&order_note, &orders, LOCKS, "the end of all calls");
     note_await(&order_note, &renewals, 1, "a renewal");
-    ck_assert_int_lt(orders_when_renewed, LOCKS / 2);
+    /* Behind them all it would be LOCKS. How many the kernel took before it differs. */
+    ck_assert_int_lt(orders_when_renewed, LOCKS * 3 / 4);
     hf_client_free(client);
 }
 END_TEST
