@@ -1,6 +1,7 @@
 #!/bin/sh
-# peers.sh: puts peers of the benches into build-peers/, and installs nothing: Debian's newest hiredis
-# (that of sid), without which the benches compare with the installed one; and rueidislock, if there is go.
+# peers.sh [BENCH]: puts the peers of this bench, or of all, into build-peers/; installs nothing.
+# hiredis: Debian's newest (that of sid); without it the benches compare with the installed one.
+# rueidislock, only for push: needs go.
 set -eu
 
 here=$PWD/build-peers
@@ -45,6 +46,9 @@ get_rueidislock() {
 }
 
 [ -e "$here/usr/include/hiredis/hiredis.h" ] || get_hiredis
-if [ ! "$here/rueidislock/rueidislock" -nt bench/rueidislock.go ] && command -v go >/dev/null; then
-    get_rueidislock
-fi
+case ${1:-push} in
+push)
+    [ "$here/rueidislock/rueidislock" -nt bench/rueidislock.go ] || ! command -v go >/dev/null ||
+        get_rueidislock
+    ;;
+esac

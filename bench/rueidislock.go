@@ -1,7 +1,7 @@
 // rueidislock PORT: the lock of rueidis (Go) in the cases of bench_push, which starts it. For each
-// line CASE COUNT of the input it prints one line: the count, then p50, p99 and the maximum in ms; for
-// the case contended, in which COUNT is the duration in ms, the pairs a second. A waiter that nothing has
-// woken after 10 s counts as 10 s, and the line says how many there were.
+// line CASE COUNT of the input it prints one line: the count, then p50, p99 and the maximum in ms.
+// In the case contended, COUNT is the duration in ms, and the line has the pairs a second. A waiter
+// that nothing has woken after 10 s counts as 10 s, and the line says how many there were.
 //
 // One key for each lock (KeyMajority 1), as a lock of holdfast, and NOLOOP, which its documentation
 // recommends. DEL comes from a plain connection of its own.
@@ -111,8 +111,8 @@ func severalOfMany(count int) (times []time.Duration) {
 	return times
 }
 
-// beginToWait returns when the waiter sleeps. The channel has the time of the grant, or of the end of
-// the limit, and is closed after the release.
+// beginToWait returns when the waiter sleeps. The channel has the time of the grant, or of the end
+// of the limit, and is closed after the release.
 func beginToWait(l rueidislock.Locker) <-chan time.Time {
 	ended := make(chan time.Time, 1)
 	go func() {
@@ -158,7 +158,9 @@ func byRelease(l, other rueidislock.Locker) time.Duration {
 	return since(began, ended)
 }
 
-func waits(handOver func(l, other rueidislock.Locker) time.Duration, count int) (times []time.Duration) {
+func waits(handOver func(l, other rueidislock.Locker) time.Duration, count int) []time.Duration {
+	var times []time.Duration
+
 	l, other := locker(), locker()
 	defer l.Close()
 	defer other.Close()

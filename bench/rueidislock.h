@@ -8,7 +8,7 @@
 
 #include "bench/measure.h"
 
-static FILE *peer_cases, *peer_rows; /* NULL: there is no peer */
+static FILE *peer_cases, *peer_rows; /* NULL if the peer is not measured */
 
 static inline void peer_run(const char *program, const int *in, const int *out)
 {

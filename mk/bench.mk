@@ -31,7 +31,7 @@ bench: deps-bench
 
 # make bench-WHAT: one of them.
 bench-%: deps-bench
-	@bench/peers.sh
+	@bench/peers.sh $*
 	+@$(MAKE) --no-print-directory $(BUILD)/bench/bench_$*
 	@bench/run.sh $(BUILD) $*
 
