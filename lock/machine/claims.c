@@ -190,12 +190,13 @@ void hf_claims_add(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
     HF_ASSERT(claims_ok(c));
 }
 
-/* Was the command that was answered last certainly executed before this one,
+/* Was the command that was answered last, if there is one, certainly executed before this one,
  * which is answered now? (CLAIM-4.) */
 static bool was_last_answer_executed_before(const struct hf_claims *c,
                                             const struct hf_claim_sent *sent, uint64_t stream)
 {
-    return c->answered_step < sent->step || c->answered_stream == stream;
+    return c->answered_lease_ms == 0 || c->answered_step < sent->step ||
+           c->answered_stream == stream;
 }
 
 static void record_answered_command(struct hf_claims *c,
@@ -203,7 +204,7 @@ static void record_answered_command(struct hf_claims *c,
 {
     struct hf_claims was = *c;
 
-    if (c->answered_lease_ms == 0 || was_last_answer_executed_before(c, sent, stream)) {
+    if (was_last_answer_executed_before(c, sent, stream)) {
         c->answered_lease_ms = sent->lease_ms;
         c->answered_stream = stream;
     } else {
@@ -235,8 +236,7 @@ void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
                        const struct hf_sending *how)
 {
     struct hf_claim_sent sent = c->sent[by];
-    bool is_last = c->answered_lease_ms == 0 ||
-                   was_last_answer_executed_before(c, &sent, how->stream);
+    bool is_last = was_last_answer_executed_before(c, &sent, how->stream);
 
     if (sent.lease_ms == 0)
         return;
