@@ -264,13 +264,12 @@ static bool has_short_lease(const struct judge *j, const struct hold *hold)
 
 bool cause_is_max_over(const struct judge *j, const struct hold *hold)
 {
-    int64_t span_ms = (hold->max_early_us - hold->granted.us) / MS;
-    int64_t of_set_ms = (hold->max_early_us - hold->acquired.us) / MS;
+    /* A set may have been granted again since. */
+    int64_t from_us = hold->lock->is_set ? hold->acquired.us : hold->granted.us;
+    int64_t span_ms = (hold->max_early_us - from_us) / MS;
 
-    if (has_max(hold) && hold->lock->is_set) /* it may have been granted again */
-        return j->now.us >= hold->acquired.us + cause_least_us(j, of_set_ms) - cause_answer_us(j);
     return has_max(hold) &&
-           j->now.us >= hold->granted.us + cause_least_us(j, span_ms) - cause_answer_us(j);
+           j->now.us >= from_us + cause_least_us(j, span_ms) - cause_answer_us(j);
 }
 
 /* A server that may have answered does not have it, and it has not just expired; or

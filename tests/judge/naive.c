@@ -369,8 +369,8 @@ static void compare_holds(struct naive *h, int a, int b)
 
 /* ---- each line ---- */
 
-/* P2: was the hold of line x, which was taken away in line k, granted again in line i by a copy of
- * an acquire that ended before, and to nobody else between the two? */
+/* P2: the hold of line x was taken away in line k. Does line i grant it again, by a copy of an acquire
+ * that ended before, and is no other owner granted the lock between the two lines? */
 static bool is_held_again(const struct naive *h, const struct history_event *x, int k, int i)
 {
     if (h->at[i].what != HISTORY_HELD || h->at[i].by != HISTORY_BY_ACQUIRE ||

@@ -223,23 +223,15 @@ static bool is_whole_again(const struct judge *j, const struct hold *hold)
            trouble_since(j, hold->client, hold->lock, hold->owed_since.us);
 }
 
-/* A copy of an acquire that its owner had sent again, and not a re-entry, of whose count the
- * owner learns that the hold was lost? */
-static bool is_late_copy(const struct hold *hold)
-{
-    for (const struct ask *ask = hold->lock->asks; ask; ask = ask->lock_next)
-        if (ask->op == HISTORY_OP_ACQUIRE && text_is(ask->owner, hold->owner))
-            return false;
-    return true;
-}
-
+/* A grant while its owner has no call is a copy of an acquire that it had sent again. From the count
+ * that a re-entry returns, the owner learns that the hold was lost. */
 void p2_granted(struct judge *j, struct hold *hold)
 {
     for (struct hold *other = hold->lock->holds; other; other = other->next)
         if (other != hold && other->is_owed && !may_share(other, hold))
             other->has_successor = true;
     if (hold->is_owed && !hold->has_successor && state_held(j, hold) && !hold->lock->is_set &&
-        is_late_copy(hold))
+        !cause_has_call(hold))
         state_unowe(j, hold);
 }
 

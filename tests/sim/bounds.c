@@ -89,14 +89,6 @@ static int64_t calm_ms(const struct plan_head *h)
  * reply for 250 ms causes a request for the map. */
 #define FIND_OUT_MS 500
 
-static bool has_failover(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].kind == FAULT_FAILOVER)
-            return true;
-    return false;
-}
-
 /* An idle connection that stays half open is detected by the first request on it; a waiter
  * repeats its request POLL_MS later. */
 static int64_t meet_dead_ms(const struct plan *plan)
@@ -180,7 +172,7 @@ static int64_t wake_ms(const struct plan *plan)
         return WAKE_MILD_MS + 2 * crossings_ms(h) + silence_ms(h) +
                (h->scenario == SCENARIO_DISAGREE ? MAP_MS : LISTEN_MS);
     if (h->profile != PROFILE_MILD && plan_is_calm(plan))
-        return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);
+        return WAKE_MILD_MS + calm_ms(h) + (plan_has_fault(plan, FAULT_FAILOVER) ? FIND_OUT_MS : 0);
     if (h->profile == PROFILE_MILD || is_of_messages(h))
         return WAKE_MILD_MS + crossings_ms(h) + meet_dead_ms(plan);
     return WAKE_MS;

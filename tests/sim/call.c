@@ -27,10 +27,7 @@
 /* A clock beyond the assumption may be a third fast, and then a third slow. */
 static int64_t rate_percent(const struct plan *plan)
 {
-    for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].kind == FAULT_CLOCK_BEYOND)
-            return 90;
-    return RATE_PERCENT;
+    return plan_has_fault(plan, FAULT_CLOCK_BEYOND) ? 90 : RATE_PERCENT;
 }
 
 /* quorum.h, multi.h: a multi-lock requests its members one after the other. Members that

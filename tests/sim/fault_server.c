@@ -68,12 +68,15 @@ void fault_password(struct fault *f)
 /* Less is no time for a query of credentials. Only plans that are being shrunk have less. */
 #define NOTICE_MIN_MS 2000
 
-/* Is there a connection on which nothing that the client sends arrives, not even its end? */
-static bool has_swallowed_connection(const struct sim *sim)
+/* On a half-open connection neither a login nor its end arrives. */
+static bool has_half_open_connection(const struct sim *sim)
 {
-    for (size_t i = 0; i < sim->plan->fault_count; i++)
-        if (sim->plan->faults[i].kind == FAULT_SWALLOW || sim->plan->faults[i].kind == FAULT_HALF_OPEN)
-            return true;
+    const struct site *site = sim->site;
+
+    for (size_t i = 0; i < sim->plan->program_count; i++)
+        for (size_t k = 0; k < site->count; k++)
+            if (link_is_half_open(site_link(sim->site, sim->programs[i], site->servers[k])))
+                return true;
     return false;
 }
 
@@ -81,6 +84,7 @@ static bool has_swallowed_connection(const struct sim *sim)
 static void end_former_password(struct fault *f)
 {
     struct site *site = f->sim->site;
+    bool was_half_open = has_half_open_connection(f->sim);
     char words[64];
     int closed = 0;
 
@@ -92,7 +96,7 @@ static void end_former_password(struct fault *f)
         closed += model_close_logins(server_turn(site->servers[i]), words);
         server_done(site->servers[i]);
     }
-    if (closed > 0 && f->planned->for_ms >= NOTICE_MIN_MS && !has_swallowed_connection(f->sim))
+    if (closed > 0 && f->planned->for_ms >= NOTICE_MIN_MS && !was_half_open)
         sim_fail(f->sim, "login", "%d connections have a password that has ended", closed);
     effects_note(f->sim, EFFECT_RENEWED_LOGIN);
 }

@@ -24,7 +24,7 @@ struct part {
                                    it again */
     bool is_over;               /* the owner's last call ended without it: what is executed later
                                    is not counted */
-    bool was_short;             /* somebody had made it shorter before it was granted again */
+    bool was_short;             /* the last grant or renewal found a lease that a fault had shortened */
     bool is_unseen;             /* it was taken while its owner could not reach the server:
                                    it counts until its lease ends (quorum.md, R3) */
 };

@@ -100,6 +100,14 @@ int64_t plan_family(const struct plan *plan, int64_t lock)
                                    : plan->locks[lock].family;
 }
 
+bool plan_has_fault(const struct plan *plan, int64_t kind)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].kind == kind)
+            return true;
+    return false;
+}
+
 bool plan_is_set(const struct plan *plan, int64_t lock)
 {
     return plan->locks[lock].family >= FAMILY_QUORUM;

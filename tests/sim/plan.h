@@ -400,6 +400,7 @@ void plan_print(const struct plan *plan, FILE *to);
 bool plan_read(struct plan *plan, FILE *from);
 
 /* plan_family   - of the lock on the servers.
+ * plan_has_fault - is there a fault of this kind?
  * plan_is_set   - is it a quorum, a multi-lock or an election?
  * plan_is_cluster - are locks in slots there?
  * plan_kind     - the kind of the handle that an operation uses; _of_handle: with
@@ -424,6 +425,7 @@ bool plan_read(struct plan *plan, FILE *from);
 #define PLAN_KIND_LATCH ((enum hf_lock_kind)(HF_KIND_VALUE + 2))
 #define PLAN_KINDS (HF_KIND_VALUE + 3)
 int64_t plan_family(const struct plan *plan, int64_t lock);
+bool plan_has_fault(const struct plan *plan, int64_t kind);
 bool plan_is_set(const struct plan *plan, int64_t lock);
 bool plan_is_cluster(int64_t deployment);
 enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock,

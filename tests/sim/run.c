@@ -259,10 +259,7 @@ static bool leaves_holds(const struct plan *plan)
     for (size_t i = 0; i < plan->op_count; i++)
         if (stays_for_long(plan, &plan->ops[i]))
             return true;
-    for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].kind == FAULT_DIE || plan->faults[i].kind == FAULT_CLOCK_BEYOND)
-            return true;
-    return false;
+    return plan_has_fault(plan, FAULT_DIE) || plan_has_fault(plan, FAULT_CLOCK_BEYOND);
 }
 
 /* No reply names the owner of a permit. */
@@ -368,19 +365,11 @@ static void give_everything_up(struct sim *sim)
                  END_ROUNDS);
 }
 
-static bool has_fault(const struct plan *plan, int64_t kind)
-{
-    for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].kind == kind)
-            return true;
-    return false;
-}
-
 /* Of a queue, the key with the times of its places may be lost alone: it is evicted, or a server
  * forgets it while its slot moves. */
 static bool may_lose_times_of_places(const struct plan *plan)
 {
-    return has_fault(plan, FAULT_EVICT) || has_fault(plan, FAULT_MOVE_SLOT);
+    return plan_has_fault(plan, FAULT_EVICT) || plan_has_fault(plan, FAULT_MOVE_SLOT);
 }
 
 /* Places in queues expire one after the other, each within the watchdog timeout; the place
@@ -417,7 +406,7 @@ static void outlast_new_times(struct sim *sim, int64_t last_us)
 {
     int64_t until_us = site_places_until(sim->site);
 
-    if (has_fault(sim->plan, FAULT_EVICT) && until_us <= last_us &&
+    if (plan_has_fault(sim->plan, FAULT_EVICT) && until_us <= last_us &&
         until_us > world_now_us(sim->world))
         world_run(sim->world, until_us + 1000);
 }
@@ -443,7 +432,7 @@ static void outlast_places(struct sim *sim)
     int64_t last_us = world_now_us(sim->world) + places_last_ms(sim->plan) * 1000;
     int64_t until_us = places_until(sim, last_us);
 
-    if (until_us > last_us && has_fault(sim->plan, FAULT_PEER)) {
+    if (until_us > last_us && plan_has_fault(sim->plan, FAULT_PEER)) {
         outlast_heads(sim);
         until_us = site_places_until(sim->site);
     }

@@ -208,6 +208,19 @@ bool link_is_cut_off(const struct link *link)
            link->ways[TO_CLIENT].is_held;
 }
 
+bool link_is_half_open(const struct link *link)
+{
+    const struct hf_list *all = &link->connections;
+
+    for (const struct hf_list *n = all->next; n != all; n = n->next) {
+        const struct connection *c = HF_OWNER_OF(n, const struct connection, node);
+
+        if (c->is_forgotten && c->peer.is_open)
+            return true;
+    }
+    return false;
+}
+
 uint64_t link_swallows(const struct link *link)
 {
     return link->swallows;

@@ -104,6 +104,8 @@ struct listener *link_listener(const struct link *link);
  * link_set_door  - as listener_set_door, for this link alone.
  * link_hangups   - connections that DOOR_CLOSES has closed.
  * link_swallows   - writes to its connections that are half open.
+ * link_is_half_open - has the server a connection that is half open, which the client may have
+ *                  closed?
  * link_is_cut_off - is it held, closed, or one of its connections held or half open?
  * link_keep_alive - a proxy between them answers the kernel's probes: NET-3 is
  *                  not so, from then on.
@@ -120,6 +122,7 @@ void link_cut_after(struct link *link, enum way way, size_t bytes,
                     struct event *cut);
 void link_set_door(struct link *link, enum door door);
 uint64_t link_hangups(const struct link *link);
+bool link_is_half_open(const struct link *link);
 uint64_t link_swallows(const struct link *link);
 bool link_is_cut_off(const struct link *link);
 void link_keep_alive(struct link *link, bool keeps_alive);
